@@ -4,6 +4,7 @@
 //! to a request of the client.
 
 use mcp_proto::client::{InputRequired, ServerRequest};
+use mcp_proto::rpc::code;
 use mcp_proto::{Client, SendError, Ticket};
 
 use crate::client_shared::Command;
@@ -26,7 +27,7 @@ impl ClientSession {
     pub(crate) fn handle_server_request(&mut self, request: ServerRequest<'_>) {
         let has_slot = self.server_requests.len() < MAX_SERVER_REQUESTS;
         let Some(handler) = self.handler.clone().filter(|_| has_slot) else {
-            return request.error(-32603, TOO_MANY);
+            return request.error(code::INTERNAL_ERROR, TOO_MANY);
         };
         let input = request.input();
         match request.defer(None) {
@@ -35,7 +36,7 @@ impl ClientSession {
                 let call = HandlerCall::start(&handler, &self.shared, target, &input);
                 self.server_requests.insert(ticket, call);
             }
-            Err(request) => request.error(-32603, TOO_MANY),
+            Err(request) => request.error(code::INTERNAL_ERROR, TOO_MANY),
         }
     }
 

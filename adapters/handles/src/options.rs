@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use mcp_proto::Level;
 use mcp_proto::client::Options;
-use mcp_proto::{Level, Millis};
 
 /// Timeouts and other options of a client request.
 ///
@@ -92,9 +92,9 @@ impl CallOptions {
     }
 
     pub(crate) fn client_options(&self) -> Options<'static> {
-        let mut options = Options::DEFAULT.timeout(millis(self.timeout)).maximum(millis(self.maximum));
+        let mut options = Options::DEFAULT.timeout(self.timeout.into()).maximum(self.maximum.into());
         if let Some(ttl) = self.task {
-            options = options.task(millis(ttl));
+            options = options.task(ttl.into());
         }
         if let Some(level) = self.level {
             options = options.log_level(level);
@@ -107,8 +107,4 @@ impl Default for CallOptions {
     fn default() -> Self {
         CallOptions::new()
     }
-}
-
-pub(crate) fn millis(time: Duration) -> Millis {
-    time.into()
 }

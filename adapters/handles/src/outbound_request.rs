@@ -12,7 +12,6 @@ use mcp_proto::{
 };
 
 use crate::error::PeerError;
-use crate::options::millis;
 use crate::owned::view;
 use crate::signal::Signal;
 
@@ -171,7 +170,7 @@ impl OutboundRequest {
             EncodedInput::new(input, revision, client).ok_or(RequestError::Invalid(INVALID_REQUEST))?;
         let cell = Arc::default();
         let response = ResponseSender(Arc::clone(&cell));
-        let request = OutboundRequest { input, timeout: timeout.map(millis), during, response };
+        let request = OutboundRequest { input, timeout: timeout.map(Millis::from), during, response };
         Ok((request, cell))
     }
 

@@ -10,7 +10,6 @@ use mcp_proto::{Millis, SendError};
 use crate::Wake;
 use crate::client_shared::Command;
 use crate::error::CallError;
-use crate::options::millis;
 use crate::owned::Notification;
 use crate::pending::{RequestState, ResponseBody};
 use crate::session::ClientSession;
@@ -48,7 +47,7 @@ impl Reconnect {
         self.attempts = self.attempts.checked_sub(1)?;
         let pause = self.pause;
         self.pause = pause.saturating_mul(2).min(MAX_PAUSE.max(pause));
-        Some(millis(pause))
+        Some(Millis::from(pause))
     }
 }
 

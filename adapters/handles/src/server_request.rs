@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mcp_proto::Ticket;
 use mcp_proto::client::{self, InputRequest, InputResponses};
 use mcp_proto::json::{self, Json, Kind, Writer};
+use mcp_proto::rpc::code;
 use serde_core::Serialize;
 
 use crate::cancellation::{Cancellation, Task};
@@ -172,7 +173,7 @@ impl InputResponse {
     }
 
     fn internal_error(reason: &str) -> InputResponse {
-        InputResponse::error(-32603, format!("Internal error of the client: {reason}"))
+        InputResponse::error(code::INTERNAL_ERROR, format!("Internal error of the client: {reason}"))
     }
 
     /// Converts the response to one that matches the request. Returns an error response if none matches.

@@ -320,7 +320,7 @@ fn run_connection(
             PumpStatus::Closed => return outcome,
             PumpStatus::Woken if session.is_overdue(pump.now()) => return outcome,
             PumpStatus::Woken => {}
-            PumpStatus::Event => match session.handle_http_event(client, pump.failure()) {
+            PumpStatus::Event => match session.handle_event(client, pump.failure()) {
                 Some(Ok(details)) => {
                     let _ = report.send(Ok(details));
                     outcome = Ok(());

@@ -134,7 +134,7 @@ async fn run_connection(
             PumpStatus::Closed => return outcome,
             PumpStatus::Woken if session.is_overdue(pump.now()) => return outcome,
             PumpStatus::Woken => {}
-            PumpStatus::Event => match session.handle_http_event(client, pump.failure()) {
+            PumpStatus::Event => match session.handle_event(client, pump.failure()) {
                 Some(Ok(details)) => {
                     if report.take().is_some_and(|report| report.send(Ok(details)).is_err()) {
                         // The application has dropped its future, so no handle can close the connection.

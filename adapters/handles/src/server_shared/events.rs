@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use mcp_proto::rpc::code;
 use mcp_proto::server::{Event, Response};
 use mcp_proto::{ClientCapabilities, Revision, Server, Ticket};
 
@@ -11,9 +12,6 @@ use crate::request_record::RequestRecord;
 use crate::request_span::RequestSpan;
 use crate::server_command::ServerCommand;
 use crate::signal::lock;
-
-/// The error code of the response to a request that the handler has dropped.
-const INTERNAL_ERROR: i32 = -32603;
 
 impl ServerShared {
     /// Passes the event of the server to the handler, unless a hook refuses its request. Returns `true` if the event
@@ -69,7 +67,7 @@ impl ServerShared {
         let immediate = lock(&self.current).take();
         if let Some(record) = immediate {
             let status = server.take_response_status().map(RequestOutcome::from);
-            record.finish(status.unwrap_or(RequestOutcome::Error { code: INTERNAL_ERROR }));
+            record.finish(status.unwrap_or(RequestOutcome::Error { code: code::INTERNAL_ERROR }));
         }
     }
 

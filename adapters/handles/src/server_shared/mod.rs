@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
+use mcp_proto::rpc::code;
 use mcp_proto::server::Change;
 use mcp_proto::{ClientCapabilities, Millis, Revision, Server, Ticket};
 
@@ -18,15 +19,12 @@ use crate::Wake;
 use crate::cancellation::Task;
 use crate::defer::{Defer, DeferRequest};
 use crate::hook::{RequestHook, RequestOutcome};
-use crate::options::millis;
 use crate::outbound_request::PendingResponse;
 use crate::request_record::{Hooks, RequestRecord};
 use crate::responder::Responder;
 use crate::server_command::ServerCommand;
 use crate::signal::{Signal, lock};
 use crate::ticket_map::TicketMap;
-
-const INTERNAL_ERROR: i32 = -32603;
 
 /// Number of queued commands at which senders of notifications and requests wait, except [between the chunks of a
 /// response](State::may_send). All other commands are queued immediately, so the queue can exceed this number. For
@@ -213,7 +211,7 @@ impl ServerShared {
         let refuse = |request| {
             DeferRequest::error(
                 request,
-                INTERNAL_ERROR,
+                code::INTERNAL_ERROR,
                 format_args!("Too many concurrent requests (at most {})", self.limit),
             );
         };
@@ -222,7 +220,7 @@ impl ServerShared {
             return None;
         };
         let client = (request.revision(), request.client());
-        match DeferRequest::defer(request, time.map(millis)) {
+        match DeferRequest::defer(request, time.map(Millis::from)) {
             Ok(ticket) => {
                 let record = if self.is_observed() { lock(&self.current).take() } else { None };
                 let task = Arc::new(Task::new(record));
@@ -386,7 +384,7 @@ impl ServerShared {
 
     fn start_shutdown(&self, server: &mut Server<'_>, within: Option<Duration>, now: Millis) {
         let Some(within) = within else { return server.shutdown(now) };
-        let deadline = now.plus(millis(within));
+        let deadline = now.plus(Millis::from(within));
         server.shutdown_by(now, deadline);
         self.state.with(|state| state.shutdown_deadline = Some(deadline));
     }

@@ -14,7 +14,6 @@ use crate::error::{CallError, ConnectError, LongerThan, PeerError};
 use crate::header_mismatch::HeaderMismatches;
 use crate::http_failure::HttpFailure;
 use crate::input_response::RequiredInput;
-use crate::options::millis;
 use crate::owned::{Notification, Progress, ServerDetails};
 use crate::pending::{RequestState, ResponseBody};
 use crate::reconnect::{ClosedStream, Reconnect};
@@ -35,7 +34,7 @@ pub(crate) const MAX_SERVER_REQUESTS: usize = 32;
 ///         PumpStatus::Closed => break,
 ///         PumpStatus::Woken if session.is_overdue(now()) => break,
 ///         PumpStatus::Woken => {}
-///         PumpStatus::Event => match session.handle_event(&mut client) {
+///         PumpStatus::Event => match session.handle_event(&mut client, None) {
 ///             Some(connected_or_failed) => /* report it */,
 ///             None => {}
 ///         }
@@ -161,16 +160,18 @@ impl ClientSession {
         self.close_deadline.is_some_and(|at| at <= now)
     }
 
-    /// Like [`handle_event`](ClientSession::handle_event), but for HTTP. `failure` is the failure of the last closed
-    /// stream. If the event reports that a request or a connection attempt ended with a closed connection, `failure`
-    /// becomes the error.
-    pub fn handle_http_event(
+    /// Handles the client's event, if there is one. Returns the result of a connection attempt if the event reports
+    /// this result, and `None` otherwise.
+    ///
+    /// `failure` is the failure of the last closed stream of HTTP. If the event reports that a request or a connection
+    /// attempt ended with a closed connection, `failure` becomes the error.
+    pub fn handle_event(
         &mut self,
         client: &mut Client<'_>,
         failure: Option<HttpFailure>,
     ) -> Option<Result<ServerDetails, ConnectError>> {
         self.http_failure = failure;
-        match (self.handle_event(client), self.http_failure.take()) {
+        match (self.dispatch_event(client), self.http_failure.take()) {
             // If the response has no message, the error stays `Closed`: the server may speak an earlier revision, so
             // the owner connects again.
             (Some(Err(ConnectError::Closed(_))), Some(failure)) if !failure.is_no_message() => {
@@ -181,9 +182,7 @@ impl ClientSession {
         }
     }
 
-    /// Handles the client's event, if there is one. Returns the result of a connection attempt if the event reports
-    /// this result, and `None` otherwise.
-    pub fn handle_event(&mut self, client: &mut Client<'_>) -> Option<Result<ServerDetails, ConnectError>> {
+    fn dispatch_event(&mut self, client: &mut Client<'_>) -> Option<Result<ServerDetails, ConnectError>> {
         let longest_line = client.longest_line();
         match client.event()? {
             Event::Connected(connected) => {
@@ -210,7 +209,7 @@ impl ClientSession {
                 if state.has_attempts() {
                     return self.unsent.push_front((state, Millis::MAX));
                 }
-                let until = now.plus(millis(state.options.timeout));
+                let until = now.plus(Millis::from(state.options.timeout));
                 self.unsent_deadline = self.unsent_deadline.into_iter().chain([until]).min();
                 self.unsent.push_back((state, until));
                 // Cancelled requests do not count against the limit, so they must not accumulate.
@@ -233,7 +232,7 @@ impl ClientSession {
                 self.send_pending(client);
                 client.shutdown(now);
                 self.is_closing = true;
-                self.close_deadline = within.map(|time| now.plus(millis(time))).or(self.close_deadline);
+                self.close_deadline = within.map(|time| now.plus(Millis::from(time))).or(self.close_deadline);
             }
         }
     }

@@ -66,7 +66,7 @@ impl Harness {
         loop {
             session.process_commands(client, *now);
             match client.poll(*now) {
-                Action::Event => _ = session.handle_event(client),
+                Action::Event => _ = session.handle_event(client, None),
                 Action::Io(io) => {
                     let (transmit, mut receive) = io.split();
                     if !transmit.bytes().is_empty() {
