@@ -20,7 +20,9 @@ impl ClientHandle {
         uri: &str,
         options: CallOptions,
     ) -> Result<PendingRequest<ReadResult>, CallError> {
-        self.start(Request::Read(uri.into()), options, |body| json(body).map(ReadResult::from_valid_json))
+        self.start(Request::Read(uri.into()), options, |body| {
+            body.into_json().map(ReadResult::from_valid_json)
+        })
     }
 
     /// Sends a request for a prompt. `arguments` holds pairs of name and value.
@@ -34,7 +36,7 @@ impl ClientHandle {
         options: CallOptions,
     ) -> Result<PendingRequest<PromptResult>, CallError> {
         let request = Request::Prompt { name: name.into(), arguments: owned(arguments) };
-        self.start(request, options, |body| json(body).map(PromptResult::from_valid_json))
+        self.start(request, options, |body| body.into_json().map(PromptResult::from_valid_json))
     }
 
     /// Sends a completion request: see [`complete`](ClientHandle::complete).
@@ -56,7 +58,7 @@ impl ClientHandle {
         };
         let (name, argument, value) = (name.into(), argument.into(), value.into());
         let request = Request::Complete { prompt, name, argument, value, context: owned(context) };
-        self.start(request, options, |body| json(body).map(CompleteResult::from_valid_json))
+        self.start(request, options, |body| body.into_json().map(CompleteResult::from_valid_json))
     }
 
     /// Sends a request with any method. `params` is the JSON text of an object; the result is JSON text.
@@ -70,7 +72,11 @@ impl ClientHandle {
         options: CallOptions,
     ) -> Result<PendingRequest<String>, CallError> {
         check_params(params)?;
-        self.start(Request::Other { method: method.into(), params: params.into() }, options, json)
+        self.start(
+            Request::Other { method: method.into(), params: params.into() },
+            options,
+            ResponseBody::into_json,
+        )
     }
 }
 
@@ -78,12 +84,5 @@ pub(crate) fn check_params(params: &str) -> Result<(), CallError> {
     match Json::parse(params.as_bytes()) {
         Ok(json) if json.kind() == Kind::Object => Ok(()),
         _ => Err(CallError::Invalid("the parameters are not a JSON object".into())),
-    }
-}
-
-fn json(body: ResponseBody) -> Option<String> {
-    match body {
-        ResponseBody::Json(json) => Some(json),
-        _ => None,
     }
 }

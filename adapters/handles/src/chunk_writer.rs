@@ -7,10 +7,10 @@ use mcp_proto::server::Reply;
 use mcp_proto::{SendError, Ticket};
 
 use crate::cancellation::Cancellation;
+use crate::promise::Promise;
 use crate::responder::Responder;
 use crate::server_command::ServerCommand;
 use crate::server_shared::ServerShared;
-use crate::signal::Signal;
 
 /// The writer of a [chunked](Responder::chunked) response.
 ///
@@ -61,7 +61,7 @@ impl ChunkWriter {
             return Err(SendError::Gone);
         }
         let _not_idle = IdleWriters::add(self.responder.shared(), -1);
-        let (outcome, result) = Outcome::new();
+        let (outcome, result) = Promise::new(SendError::Gone);
         self.responder.push(ServerCommand::write_chunk(self.responder.ticket(), chunk, outcome));
         let written = result.wait_until(|result| result.take()).await;
         self.is_writing = written.is_err();
@@ -128,28 +128,8 @@ impl Chunk {
     }
 }
 
+/// The result of opening a response, or of a write.
+pub(crate) type Outcome = Promise<(), SendError>;
+
 /// Function that opens the response of a request.
 pub(crate) type OpenFn = Box<dyn FnOnce(Reply<'_>) -> Result<Ticket, SendError> + Send>;
-
-/// The result of a command that a thread or task waits for. Dropping an unresolved outcome reports [`SendError::Gone`].
-pub(crate) struct Outcome(Arc<OutcomeSignal>);
-
-type OutcomeSignal = Signal<Option<Result<(), SendError>>>;
-
-impl Outcome {
-    pub(crate) fn new() -> (Outcome, Arc<OutcomeSignal>) {
-        let result = Arc::default();
-        (Outcome(Arc::clone(&result)), result)
-    }
-
-    pub(crate) fn resolve(&self, outcome: Result<(), SendError>) {
-        self.0.update(|result| *result = Some(outcome));
-    }
-}
-
-impl Drop for Outcome {
-    fn drop(&mut self) {
-        // Keep a result that was already set. If the caller has taken the result, this error has no effect.
-        self.0.update(|result| _ = result.get_or_insert(Err(SendError::Gone)));
-    }
-}

@@ -10,10 +10,11 @@ use serde_core::Serialize;
 use crate::client_shared::ClientShared;
 use crate::error::CallError;
 use crate::options::CallOptions;
-use crate::owned::{CallResult, ServerDetails, TaskUpdate};
+use crate::owned::{ServerDetails, TaskUpdate};
 use crate::pending::{PendingCall, PendingRequest, RequestState, ResponseBody};
 use crate::request::Request;
 use crate::task::TaskCall;
+use crate::views::CallResult;
 
 /// The handle of a connected client.
 ///
@@ -59,7 +60,7 @@ impl ClientHandle {
         let call = json::to_string(arguments).map_err(|error| CallError::Invalid(error.to_string()));
         let call = call.map(|arguments| Request::Call { tool: tool.into(), arguments });
         let client = self.clone();
-        async move { client.start(call?, client.options, call_result)?.await }
+        async move { client.start(call?, client.options, ResponseBody::into_call_result)?.await }
     }
 
     /// Calls a tool. `arguments` is the JSON text of an object.
@@ -99,7 +100,7 @@ impl ClientHandle {
         options: CallOptions,
     ) -> Result<PendingCall, CallError> {
         let request = Request::Call { tool: tool.into(), arguments: arguments.into() };
-        self.start(request, options, call_result)
+        self.start(request, options, ResponseBody::into_call_result)
     }
 
     /// Calls a tool, and returns as soon as the call has become a task or has its result.
@@ -153,7 +154,7 @@ impl ClientHandle {
     /// [`CallError::Busy`] or [`CallError::Closed`]: the request cannot be sent. If the client or the server does not
     /// declare [`tasks`](crate::ClientSettings::tasks), the call ends with [`CallError::Unsupported`].
     pub fn resume_task(&self, id: &str, options: CallOptions) -> Result<PendingCall, CallError> {
-        self.start(Request::Task(id.into()), options, call_result)
+        self.start(Request::Task(id.into()), options, ResponseBody::into_call_result)
     }
 
     pub(crate) fn start<T>(
@@ -224,13 +225,6 @@ impl ClientHandle {
     pub async fn close_within(&self, time: Duration) -> Option<ExitStatus> {
         self.inner.shared.close(Some(time));
         self.inner.shared.wait_closed().await
-    }
-}
-
-pub(crate) fn call_result(body: ResponseBody) -> Option<CallResult> {
-    match body {
-        ResponseBody::Json(json) => Some(CallResult::from_valid_json(json)),
-        _ => None,
     }
 }
 

@@ -33,7 +33,7 @@ impl ClientHandle {
     /// # Errors
     /// See [`CallError`].
     pub async fn find_tool(&self, name: &str) -> Result<Option<ToolDescription>, CallError> {
-        let found = self.start(Request::Find(name.into()), self.options(), entries)?.await?;
+        let found = self.start(Request::Find(name.into()), self.options(), ResponseBody::into_list)?.await?;
         Ok(found.iter().find_map(|entry| ToolDescription::from_json(entry)))
     }
 
@@ -101,8 +101,8 @@ impl ClientHandle {
     /// This request exists only in the handshake era. In `2026-07-28`, use [`listen`](ClientHandle::listen).
     ///
     /// # Errors
-    /// [`CallError::Unsupported`]: the server does not offer subscriptions. For other errors see
-    /// [`CallError`].
+    /// [`CallError::Unsupported`]: the server does not offer subscriptions, or the revision is `2026-07-28`. For other
+    /// errors see [`CallError`].
     pub async fn subscribe(&self, uri: &str) -> Result<(), CallError> {
         self.send_request(Request::Subscribe(uri.into())).await.map(drop)
     }
@@ -121,7 +121,8 @@ impl ClientHandle {
     /// level](crate::CallOptions::log_level).
     ///
     /// # Errors
-    /// [`CallError::Unsupported`]: the server does not offer logging. For other errors see [`CallError`].
+    /// [`CallError::Unsupported`]: the server does not offer logging, or the revision is `2026-07-28`. For other errors
+    /// see [`CallError`].
     pub async fn set_log_level(&self, level: Level) -> Result<(), CallError> {
         self.send_request(Request::LogLevel(level)).await.map(drop)
     }
@@ -189,7 +190,8 @@ impl ClientHandle {
         self.send_request(Request::Notify { method: method.into(), params: params.into() }).await.map(drop)
     }
 
-    /// Pings the server and waits for its response.
+    /// Checks that the server responds. Sends `ping` or, in `2026-07-28`, `server/discover`, and waits for the
+    /// response.
     ///
     /// # Errors
     /// The server does not respond: see [`CallError`].
@@ -206,25 +208,11 @@ impl ClientHandle {
     }
 
     pub(crate) async fn list(&self, list: List) -> Result<Vec<String>, CallError> {
-        self.start(Request::List(list), self.options(), entries)?.await
+        self.start(Request::List(list), self.options(), ResponseBody::into_list)?.await
     }
 
     pub(crate) async fn send_request(&self, request: Request) -> Result<String, CallError> {
-        self.start(request, self.options(), json)?.await
-    }
-}
-
-fn json(body: ResponseBody) -> Option<String> {
-    match body {
-        ResponseBody::Json(json) => Some(json),
-        _ => None,
-    }
-}
-
-fn entries(body: ResponseBody) -> Option<Vec<String>> {
-    match body {
-        ResponseBody::List(entries) => Some(entries),
-        _ => None,
+        self.start(request, self.options(), ResponseBody::into_json)?.await
     }
 }
 

@@ -38,25 +38,18 @@ pub struct ClientSettings {
     pub tasks: Option<TaskLimits>,
     /// The function that creates the options of a task, if requests of the server may become tasks.
     pub client_tasks: Option<fn() -> TaskOptions>,
-    /// The extensions to declare, with their methods and result types.
-    pub extensions: ExtensionSettings,
+    /// The names of the extensions to declare, each with the JSON text of its settings.
+    pub extensions: &'static [(&'static str, &'static str)],
+    /// The methods of requests that the client handles, in extensions.
+    pub methods: &'static [&'static str],
+    /// The values of `resultType` that the client accepts, besides those of the specification.
+    pub result_types: &'static [&'static str],
     /// The capabilities to declare.
     pub capabilities: ClientCapabilities,
     /// Whether the transport carries messages instead of lines.
     pub message_mode: bool,
     /// The function that returns whether the transport permits calls of a tool. Lists omit tools without permission.
     pub permits_tool: fn(Json<'_>) -> bool,
-}
-
-/// The extensions of a client.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ExtensionSettings {
-    /// The names of the extensions, each with the JSON text of its settings.
-    pub declared: &'static [(&'static str, &'static str)],
-    /// The methods of requests that the client handles.
-    pub methods: &'static [&'static str],
-    /// The values of `resultType` that the client accepts, besides those of the specification.
-    pub result_types: &'static [&'static str],
 }
 
 impl ClientSettings {
@@ -81,7 +74,9 @@ impl ClientSettings {
             keep_alive: None,
             tasks: None,
             client_tasks: None,
-            extensions: ExtensionSettings::default(),
+            extensions: &[],
+            methods: &[],
+            result_types: &[],
             capabilities: ClientCapabilities::NONE,
             message_mode: false,
             permits_tool: |_| true,
@@ -96,9 +91,9 @@ impl ClientSettings {
             .revisions(self.revisions)
             .timeouts(self.timeouts)
             .capabilities(self.capabilities)
-            .extensions(self.extensions.declared)
-            .methods(self.extensions.methods)
-            .result_types(self.extensions.result_types)
+            .extensions(self.extensions)
+            .methods(self.methods)
+            .result_types(self.result_types)
             .pages(self.pages);
         let config = match self.tasks {
             Some(limits) => config.tasks(limits),
@@ -268,7 +263,7 @@ macro_rules! client_settings {
         /// Declares extensions: pairs of a name and the JSON text of its settings (`2026-07-28`).
         #[must_use]
         pub fn extensions(mut self, extensions: &'static [(&'static str, &'static str)]) -> Self {
-            self.settings.extensions.declared = extensions;
+            self.settings.extensions = extensions;
             self
         }
 
@@ -276,14 +271,14 @@ macro_rules! client_settings {
         /// [`on_server_request`](Self::on_server_request) (up to `2025-11-25`).
         #[must_use]
         pub fn methods(mut self, methods: &'static [&'static str]) -> Self {
-            self.settings.extensions.methods = methods;
+            self.settings.methods = methods;
             self
         }
 
         /// Accepts results with these values of `resultType`, which extensions define (`2026-07-28`).
         #[must_use]
         pub fn result_types(mut self, types: &'static [&'static str]) -> Self {
-            self.settings.extensions.result_types = types;
+            self.settings.result_types = types;
             self
         }
 

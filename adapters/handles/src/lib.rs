@@ -58,6 +58,7 @@ mod outbound_request;
 mod owned;
 mod pending;
 mod printable;
+mod promise;
 mod query;
 mod reconnect;
 mod request;
@@ -87,7 +88,7 @@ pub use crate::cancellation::{Cancellation, Cancelled};
 pub use crate::child_settings::{Ending, LineCallback, Stderr, StderrTail};
 pub use crate::chunk_writer::ChunkWriter;
 pub use crate::client::ClientHandle;
-pub use crate::client_settings::{ClientSettings, ExtensionSettings};
+pub use crate::client_settings::ClientSettings;
 pub use crate::client_shared::{ClientCloseGuard, ClientShared};
 pub use crate::close_deadline::CloseDeadline;
 pub use crate::defer::Defer;
@@ -101,7 +102,7 @@ pub use crate::http_server::{HttpAccess, HttpMachines, HttpMemory};
 pub use crate::notifications::{NotificationQueue, Notifications, Subscription};
 pub use crate::options::CallOptions;
 pub use crate::outbound_request::{ClientResponse, RequestError};
-pub use crate::owned::{CallResult, Notification, Progress, ServerDetails, TaskUpdate, ToolDescription};
+pub use crate::owned::{Notification, Progress, ServerDetails, TaskUpdate, ToolDescription};
 pub use crate::pending::{Canceller, PendingCall, PendingRequest};
 pub use crate::printable::Printable;
 pub use crate::reconnect::Reconnect;
@@ -119,8 +120,8 @@ pub use crate::stdio::StdioGuard;
 pub use crate::stop::{Stop, StopListener};
 pub use crate::task::TaskCall;
 pub use crate::views::{
-    CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, SkillDescription,
-    TemplateDescription,
+    CallResult, CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription,
+    SkillDescription, TemplateDescription,
 };
 #[cfg(feature = "http")]
 pub use bytes::Bytes;

@@ -13,10 +13,11 @@ use crate::client_shared::ClientShared;
 use crate::error::CallError;
 use crate::notifications::NotificationQueue;
 use crate::options::CallOptions;
-use crate::owned::{CallResult, Notification, Progress};
+use crate::owned::{Notification, Progress};
 use crate::reconnect::{Reconnect, StreamAttempts};
 use crate::request::Request;
 use crate::signal::Signal;
+use crate::views::CallResult;
 
 /// Maximum number of queued progress notifications. A full queue drops the oldest notification.
 const MAX_QUEUED_PROGRESS: usize = 64;
@@ -31,6 +32,26 @@ pub(crate) enum ResponseBody {
     Listening(Ticket, String),
     /// The server has ended the subscription. Before the acknowledgment, this is an error for the caller.
     Ended,
+}
+
+impl ResponseBody {
+    pub(crate) fn into_json(self) -> Option<String> {
+        match self {
+            ResponseBody::Json(json) => Some(json),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn into_list(self) -> Option<Vec<String>> {
+        match self {
+            ResponseBody::List(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn into_call_result(self) -> Option<CallResult> {
+        self.into_json().map(CallResult::from_valid_json)
+    }
 }
 
 /// A request, shared between its future and the event loop.

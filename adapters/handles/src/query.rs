@@ -1,15 +1,13 @@
 //! Queries and commands of server handles for subscriptions, notifications, log messages and elicitation.
 
-use std::sync::Arc;
-
-use mcp_proto::{Level, Server, Ticket};
+use mcp_proto::{Level, Ticket};
 use serde_core::Serialize;
 
 use crate::cancellation::Task;
 use crate::outbound_request::RequestError;
+use crate::promise::Promise;
 use crate::server_command::ServerCommand;
 use crate::server_shared::ServerShared;
-use crate::signal::Signal;
 
 impl ServerShared {
     /// Returns whether a client has subscribed to the resource with this URI.
@@ -18,14 +16,9 @@ impl ServerShared {
     /// Returns [`RequestError::Closed`] if the connection is closed. Returns [`RequestError::Invalid`] if the calling
     /// thread owns the server, because that thread would wait for its own event loop.
     pub async fn is_watched(&self, uri: &str) -> Result<bool, RequestError> {
-        if self.is_owner() {
-            return Err(RequestError::Invalid(
-                "the handler cannot wait for a response: send the request from another thread",
-            ));
-        }
-        let query = WatchQuery { uri: uri.into(), result: Arc::default() };
-        let result = Arc::clone(&query.result);
-        self.push(ServerCommand::is_watched(query));
+        self.check_may_wait()?;
+        let (promise, result) = Promise::new(RequestError::Closed);
+        self.push(ServerCommand::is_watched(uri.into(), promise));
         result.wait_until(|result| result.take()).await
     }
 
@@ -65,7 +58,7 @@ impl ServerShared {
     /// Sends a log message that belongs to no request. Waits until the queue has space. Sends nothing if the transport
     /// has many sessions.
     pub async fn log(&self, level: Level, text: String) {
-        self.send_to_session(Some(ServerCommand::log(None, level, text))).await;
+        self.log_data(level, None, &text).await;
     }
 
     /// Sends a log message with data. The message belongs to no request. Sends nothing if the data does not
@@ -76,32 +69,12 @@ impl ServerShared {
         logger: Option<&str>,
         data: &T,
     ) -> impl Future<Output = ()> + use<'_, T> {
-        self.send_to_session(ServerCommand::log_data(None, level, logger, data))
+        self.send_to_session(ServerCommand::log(None, level, logger, data))
     }
 
     /// Notifies the client that an elicitation in URL mode is complete. Waits until the queue has space. Sends nothing
     /// if the transport has many sessions.
     pub async fn elicitation_complete(&self, id: &str) {
         self.send_to_session(Some(ServerCommand::elicitation_complete(None, id.into()))).await;
-    }
-}
-
-/// A query whether a resource has subscribers. Dropping an unresolved query reports a closed connection.
-pub(crate) struct WatchQuery {
-    uri: String,
-    result: Arc<Signal<Option<Result<bool, RequestError>>>>,
-}
-
-impl WatchQuery {
-    pub(crate) fn resolve(self, server: &Server<'_>) {
-        let is_watched = server.is_watched(&self.uri);
-        self.result.update(|result| *result = Some(Ok(is_watched)));
-    }
-}
-
-impl Drop for WatchQuery {
-    fn drop(&mut self) {
-        // Keep a result that was already set. If the caller has taken the result, this error has no effect.
-        self.result.update(|result| _ = result.get_or_insert(Err(RequestError::Closed)));
     }
 }

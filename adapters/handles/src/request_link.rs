@@ -36,8 +36,8 @@ impl RequestLink {
 
     /// See [`Responder::log`](crate::Responder::log).
     pub(crate) fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
-        let command = ServerCommand::log(Some(self.ticket), level, text.to_string());
-        self.shared.send(command, Some(&self.task))
+        let command = ServerCommand::log(Some(self.ticket), level, None, &text.to_string());
+        self.shared.send_notification(command, Some(&self.task))
     }
 
     /// See [`Responder::request`](crate::Responder::request).

@@ -6,12 +6,14 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_proto::input::Input;
+use mcp_proto::rpc::code;
 use mcp_proto::server::{Change, Reply};
 use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, SendError, Ticket};
 
 use crate::cancellation::{Cancellation, Task};
-use crate::chunk_writer::{ChunkWriter, Outcome};
+use crate::chunk_writer::ChunkWriter;
 use crate::outbound_request::{ClientResponse, RequestError};
+use crate::promise::Promise;
 use crate::request_link::RequestLink;
 use crate::request_span::RequestSpan;
 use crate::server_command::{NO_RESPONSE, PANICKED, ReplyFn, ServerCommand};
@@ -138,7 +140,7 @@ impl Responder {
             return Err((self, SendError::Busy));
         }
         self.is_chunked = true;
-        let (outcome, result) = Outcome::new();
+        let (outcome, result) = Promise::new(SendError::Gone);
         self.push(ServerCommand::open_chunks(self.link.ticket, Box::new(open), outcome));
         match result.wait_until(|result| result.take()).await {
             Ok(()) => Ok(ChunkWriter::new(self)),
@@ -281,7 +283,7 @@ impl Responder {
         logger: Option<&str>,
         data: &T,
     ) -> impl Future<Output = ()> + use<'_, T> {
-        let command = ServerCommand::log_data(Some(self.link.ticket), level, logger, data);
+        let command = ServerCommand::log(Some(self.link.ticket), level, logger, data);
         self.link.shared.send_notification(command, Some(&self.link.task))
     }
 
@@ -338,7 +340,7 @@ impl Drop for Responder {
         if self.is_chunked {
             self.end_chunks(Some(message.into()));
         } else {
-            self.respond(Box::new(move |reply| reply.error(-32603, message)));
+            self.respond(Box::new(move |reply| reply.error(code::INTERNAL_ERROR, message)));
         }
     }
 }

@@ -4,15 +4,16 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mcp_proto::json::{self, Kind, Writer};
+use mcp_proto::rpc::code;
 use mcp_proto::server::{Reply, TaskTicket};
 use mcp_proto::{Decimal, Level, SendError, Server, Ticket};
 use serde_core::Serialize;
 
 use crate::chunk_writer::{Chunk, OpenFn, Outcome};
 use crate::hook::RequestOutcome;
-use crate::outbound_request::OutboundRequest;
+use crate::outbound_request::{OutboundRequest, RequestError};
 use crate::owned::{view, write_members};
-use crate::query::WatchQuery;
+use crate::promise::Promise;
 use crate::request_record::RequestRecord;
 use crate::server_shared::ServerShared;
 
@@ -110,7 +111,7 @@ impl ServerCommand {
             if catch_unwind(AssertUnwindSafe(run)).is_err()
                 && let Ok(reply) = server.reply(ticket)
             {
-                reply.error(-32603, PANICKED);
+                reply.error(code::INTERNAL_ERROR, PANICKED);
             }
             Delivery::Done
         });
@@ -158,7 +159,8 @@ impl ServerCommand {
                 (Ok(chunks), Some(reason)) => chunks.fail(reason.as_str()),
                 (Ok(chunks), None) => chunks.end(),
                 (Err(_), _) => {
-                    let refused = server.reply(ticket).map(|reply| reply.error(-32603, NO_RESPONSE));
+                    let refused =
+                        server.reply(ticket).map(|reply| reply.error(code::INTERNAL_ERROR, NO_RESPONSE));
                     return Delivery::from_send_result(refused);
                 }
             }
@@ -180,19 +182,9 @@ impl ServerCommand {
         })
     }
 
-    /// Creates the command that sends a log message, within the request of `ticket` if there is one.
-    pub(crate) fn log(ticket: Option<Ticket>, level: Level, text: String) -> ServerCommand {
-        let command = ServerCommand::new(move |server, _| {
-            Delivery::from_send_result(match ticket {
-                Some(ticket) => server.reply(ticket).map(|mut reply| _ = reply.log(level, None, &text)),
-                None => server.log(level, None, &text),
-            })
-        });
-        ServerCommand { session_of: ticket, ..command }
-    }
-
-    /// Like [`log`](ServerCommand::log), but with data. Returns `None` if the data does not serialize.
-    pub(crate) fn log_data<T: Serialize + ?Sized>(
+    /// Creates the command that sends a log message, within the request of `ticket` if there is one. Returns `None` if
+    /// the data does not serialize.
+    pub(crate) fn log<T: Serialize + ?Sized>(
         ticket: Option<Ticket>,
         level: Level,
         logger: Option<&str>,
@@ -264,12 +256,9 @@ impl ServerCommand {
         })
     }
 
-    pub(crate) fn is_watched(query: WatchQuery) -> ServerCommand {
-        let mut query = Some(query);
+    pub(crate) fn is_watched(uri: String, promise: Promise<bool, RequestError>) -> ServerCommand {
         let command = ServerCommand::new(move |server, _| {
-            if let Some(query) = query.take() {
-                query.resolve(server);
-            }
+            promise.resolve(Ok(server.is_watched(&uri)));
             Delivery::Done
         });
         ServerCommand { is_urgent: true, ..command }
@@ -290,7 +279,9 @@ impl ServerCommand {
                     Err(_) => has_panicked = true,
                 }
             }
-            Delivery::from_send_result(server.task(ticket).and_then(|task| task.fail(-32603, PANICKED)))
+            Delivery::from_send_result(
+                server.task(ticket).and_then(|task| task.fail(code::INTERNAL_ERROR, PANICKED)),
+            )
         })
     }
 

@@ -3,10 +3,10 @@
 use mcp_proto::SendError;
 use mcp_proto::server::{Task, TaskTicket};
 
-use crate::owned::CallResult;
 use crate::pending::PendingCall;
 use crate::server_command::ServerCommand;
 use crate::server_shared::ServerShared;
+use crate::views::CallResult;
 
 impl ServerShared {
     /// Updates or ends a task on the event loop, unless the task has ended.

@@ -1,7 +1,8 @@
 //! Owned copies of list entries and results, as JSON with typed views.
 
 use mcp_proto::client;
-use mcp_proto::json::Json;
+use mcp_proto::json::{Json, ScanError, TypedError};
+use serde_core::de::DeserializeOwned;
 
 use crate::owned::view;
 
@@ -40,6 +41,19 @@ macro_rules! owned_json {
 }
 
 owned_json! {
+    /// The result of a tool call.
+    ///
+    /// ```
+    /// # use mcp_proto_handles::CallResult;
+    /// let result = CallResult::from_json(r#"{"content":[{"type":"text","text":"hi"}]}"#)?;
+    /// assert_eq!(result.text().as_deref(), Some("hi"));
+    /// assert!(!result.is_error());
+    /// # Ok::<(), mcp_proto::json::ScanError>(())
+    /// ```
+    CallResult as ToolResultView
+}
+
+owned_json! {
     /// The server's description of a resource.
     ResourceDescription as ResourceView
 }
@@ -72,6 +86,59 @@ owned_json! {
 owned_json! {
     /// Completions for the value of an argument.
     CompleteResult as CompletionView
+}
+
+impl CallResult {
+    /// Creates a result from stored JSON text.
+    ///
+    /// # Errors
+    /// The text is not valid JSON.
+    pub fn from_json(json: impl Into<String>) -> Result<CallResult, ScanError> {
+        let json = json.into();
+        Json::parse(json.as_bytes())?;
+        Ok(CallResult { json })
+    }
+
+    /// Returns the `resultType` that an extension defines, or `None` for an ordinary result: see
+    /// [`ClientConfig::result_types`](client::ClientConfig::result_types). A result of an extension need not have
+    /// content.
+    #[must_use]
+    pub fn result_type(&self) -> Option<String> {
+        let result_type = self.json().get("resultType")?.string()?;
+        Some(result_type.to_string()).filter(|result_type| result_type != "complete")
+    }
+
+    /// Returns whether the tool reported a failure (`isError`).
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.view().is_error()
+    }
+
+    /// Iterates over the content blocks.
+    pub fn content(&self) -> impl Iterator<Item = client::ContentView<'_>> {
+        self.view().content()
+    }
+
+    /// Returns the text of the first text block, or `None` if there is no text block.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        self.view().text().map(|text| text.to_string())
+    }
+
+    /// Returns the structured content, or `None` if there is none.
+    #[must_use]
+    pub fn structured(&self) -> Option<Json<'_>> {
+        self.view().structured()
+    }
+
+    /// Decodes the structured content.
+    ///
+    /// # Errors
+    /// The result has no structured content, or the content does not fit the type. A failed call
+    /// ([`is_error`](CallResult::is_error)) need not have structured content.
+    pub fn structured_as<T: DeserializeOwned>(&self) -> Result<T, TypedError> {
+        self.view().structured_as()
+    }
 }
 
 impl ResourceDescription {

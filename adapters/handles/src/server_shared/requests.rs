@@ -39,15 +39,21 @@ impl ServerShared {
         request: Result<(OutboundRequest, Arc<ResponseCell>), RequestError>,
         task: Option<&Task>,
     ) -> Result<ClientResponse, RequestError> {
-        if self.is_owner() {
-            return Err(RequestError::Invalid(
-                "the handler cannot wait for a response: send the request from another thread",
-            ));
-        }
+        self.check_may_wait()?;
         let (request, response) = request?;
         let _guard = CancelOnDrop { shared: self, response: Arc::clone(&response) };
         self.send(ServerCommand::request(request), task).await;
         response.wait().await
+    }
+
+    /// Returns an error on the thread of the event loop, which cannot wait.
+    pub(crate) fn check_may_wait(&self) -> Result<(), RequestError> {
+        match self.is_owner() {
+            true => Err(RequestError::Invalid(
+                "the handler cannot wait for a response: send the request from another thread",
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Records a request that was sent to the client. Cancels the request if its caller no longer waits.
