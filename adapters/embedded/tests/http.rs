@@ -397,6 +397,45 @@ fn idle_client_is_disconnected() {
     });
 }
 
+#[test]
+fn closed_server_ends_all_connections() {
+    let (first_in, first_out, second_in, second_out) =
+        (Pipe::default(), Pipe::default(), Pipe::default(), Pipe::default());
+    let time = Cell::new(0);
+    let (mut first_head, mut second_head) = ([0; 300], [0; 300]);
+    let (mut first, mut second) = (HttpPump::new(&mut first_head), HttpPump::new(&mut second_head));
+    with_servers(|http, server| {
+        let shared: HttpShared<'_, '_, Open, 3> = HttpShared::new(http, server);
+        let [mut clock, mut first_clock, mut second_clock] = [(); 3].map(|()| TestClock(&time));
+        let events = pin!(async {
+            while shared.event(&mut clock).await {
+                shared.with(|_, server| handle(server));
+            }
+            HttpStatus::Closed
+        });
+        let (mut first_in_end, mut first_out_end) = (End(&first_in), End(&first_out));
+        let (mut second_in_end, mut second_out_end) = (End(&second_in), End(&second_out));
+        let first = pin!(first.serve(&shared, &mut first_in_end, &mut first_out_end, &mut first_clock));
+        let second = pin!(second.serve(&shared, &mut second_in_end, &mut second_out_end, &mut second_clock));
+        let mut tasks: [Task<'_>; 3] =
+            [(events, Arc::default(), None), (first, Arc::default(), None), (second, Arc::default(), None)];
+        first_in.push(call("slow", "").as_bytes());
+        second_in.push(call("hello", "").as_bytes());
+        run_tasks(&mut tasks);
+        assert!(text_of(&second_out).contains("Hello!"));
+        shared.with(|_, server| server.shutdown(Millis(0)));
+        run_tasks(&mut tasks);
+        assert!(!shared.is_closed() && tasks.iter().all(|(_, _, status)| status.is_none()));
+        for seconds in 1..60 {
+            time.set(seconds * 1000);
+            run_tasks(&mut tasks);
+        }
+        let end = Some(HttpStatus::Closed);
+        assert_eq!((tasks[0].2, tasks[1].2, tasks[2].2), (end, end, end), "{}", text_of(&first_out));
+        assert!(shared.is_closed());
+    });
+}
+
 /// Serves a request over a connection whose first write and first flush fail. Returns the status, the output, and
 /// whether the output was flushed.
 fn serve_with_errors(write: ErrorKind, flush: ErrorKind) -> (Option<HttpStatus>, String, bool) {

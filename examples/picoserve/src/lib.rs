@@ -94,7 +94,7 @@ impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, P
                     |head: Option<ResponseHead>, is_cut| (head.is_some() || is_cut).then_some(head);
                 let head = self.shared.wait_for(|http, _| {
                     let output = http.output(id);
-                    is_known(output.head, output.is_cut)
+                    is_known(output.head, output.is_cut || self.shared.is_closed())
                 });
                 head.await.map(|head| (head, Body::Exchange(exchange)))
             }
@@ -103,7 +103,7 @@ impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, P
         };
         let connection = request.body_connection.finalize().await?;
         let Some((head, body)) = response else {
-            // The server has cut the exchange before the head of the response, or was in use.
+            // The server has cut the exchange before the head of the response, is closed, or was in use.
             return StatusCode::new(503).write_to(connection, response_writer).await;
         };
         respond(&head, body, connection, response_writer).await
@@ -159,7 +159,10 @@ impl<P: Policy, const N: usize> CustomBody for Body<'_, '_, '_, '_, P, N> {
                 let output = http.output(id);
                 let length = output.body.len().min(bytes.len());
                 bytes[..length].copy_from_slice(&output.body[..length]);
-                let is_end = output.is_end && length == output.body.len();
+                // picoserve can only end a response that was cut. The client sees this by its length, or by an event
+                // stream without the response of the server.
+                let is_end =
+                    output.is_end && length == output.body.len() || length == 0 && shared.is_closed();
                 (length > 0 || is_end).then_some((length, is_end))
             });
             let (length, is_end) = next.await;

@@ -3,10 +3,11 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use mcp_proto::server::{ServerConfig, Slot};
 use mcp_proto::{Millis, Server};
-use mcp_proto_embedded::HttpShared;
+use mcp_proto_embedded::{HttpShared, Timer};
 use mcp_proto_http::server::{Challenge, ExchangeSlot, HttpConfig, HttpServer, Policy, RequestHead, Verdict};
 use mcp_proto_picoserve::Mcp;
 use picoserve::{Config, Router};
@@ -65,6 +66,30 @@ fn route_serves_calls_and_refusals() {
     assert!(response.starts_with("HTTP/1.1 405 ") && response.contains("allow: POST"), "{response}");
 }
 
+/// Permits every request.
+struct Permit;
+
+impl Policy for Permit {
+    const HANDSHAKE: bool = false;
+
+    fn random(&mut self) -> [u8; 16] {
+        [0; 16]
+    }
+}
+
+/// A clock that stands still.
+struct Clock;
+
+impl Timer for Clock {
+    fn now(&mut self) -> Millis {
+        Millis(0)
+    }
+
+    async fn until(&mut self, _: Millis) {
+        std::future::pending().await
+    }
+}
+
 /// A challenge of more than 128 bytes.
 const CHALLENGE: &str = concat!(
     r#"Bearer realm="board", error="invalid_token", scope="files:read files:write", "#,
@@ -105,4 +130,29 @@ async fn long_challenge_is_sent() {
     let response = client.join().unwrap();
     assert!(response.starts_with("HTTP/1.1 401 "), "{response}");
     assert!(response.contains(&format!("www-authenticate: {CHALLENGE}\r\n")), "{response}");
+}
+
+#[tokio::test]
+async fn closed_server_responds_with_503() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let client = std::thread::spawn(move || call(&address, "blink", ""));
+    let (config, http_config) = (ServerConfig::new("test", "1"), HttpConfig::new());
+    let (mut rx, mut tx, mut slots, mut text) = ([0; 512], [0; 512], [Slot::EMPTY; 1], [0; 64]);
+    let server = Server::new(&config, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
+    let mut server = server.message_mode().unwrap();
+    let (mut exchanges, mut output) = ([ExchangeSlot::EMPTY; 1], [0; 4096]);
+    let mut bodies = vec![0; http_config.get_limits().body];
+    let http = HttpServer::new(&http_config, Permit, &mut exchanges, &mut output);
+    let mut http = http.body_buffer(bodies.as_mut_slice());
+    let shared: HttpShared<'_, '_, Permit, 1> = HttpShared::new(&mut http, &mut server);
+    shared.with(|_, server| server.shutdown(Millis(0)));
+    assert!(!shared.event(&mut Clock).await);
+    let app = Router::new().route_service("/mcp", Mcp { shared: &shared, now: || Millis(0) });
+    let (socket, _) = listener.accept().await.unwrap();
+    let mut buffer = [0; 2048];
+    let config = Config::default();
+    let serve = picoserve::Server::new_tokio(&app, &config, &mut buffer).serve(socket);
+    _ = tokio::time::timeout(Duration::from_secs(5), serve).await.expect("the request waits");
+    assert!(client.join().unwrap().starts_with("HTTP/1.1 503 "));
 }

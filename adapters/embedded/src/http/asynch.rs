@@ -2,6 +2,7 @@
 
 use core::cell::RefCell;
 use core::future::poll_fn;
+use core::mem;
 use core::pin::pin;
 use core::task::{Poll, Waker};
 
@@ -68,6 +69,8 @@ struct Machines<'a, 'b, P, const N: usize> {
     /// Number of changes, wrapping. A woken future compares this number with the number at its last check, because
     /// futures joined in one task have the same waker.
     change: u32,
+    /// Whether the core server was closed at its last poll.
+    is_closed: bool,
 }
 
 impl<P, const N: usize> Machines<'_, '_, P, N> {
@@ -97,7 +100,13 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
     /// Creates the value that the tasks share, from both servers.
     #[must_use]
     pub const fn new(http: &'a mut HttpServer<'b, P>, server: &'a mut Server<'b>) -> Self {
-        HttpShared(RefCell::new(Machines { http, server, wakers: [const { None }; N], change: 0 }))
+        HttpShared(RefCell::new(Machines {
+            http,
+            server,
+            wakers: [const { None }; N],
+            change: 0,
+            is_closed: false,
+        }))
     }
 
     /// Calls a function with both servers, for example to handle an event or to answer a deferred call. Then wakes all
@@ -120,7 +129,7 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
         mut check: impl FnMut(&HttpServer<'b, P>, &Server<'b>) -> Option<R>,
     ) -> R {
         poll_fn(|context| {
-            if let Ok(machines) = self.0.try_borrow_mut()
+            if let Ok(machines) = self.0.try_borrow()
                 && let Some(value) = check(machines.http, machines.server)
             {
                 return Poll::Ready(value);
@@ -153,6 +162,14 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
         }
     }
 
+    /// Returns whether [`event`](HttpShared::event) has reported that the core server is closed. Exchanges then get no
+    /// further output. All tasks are woken when the server closes. The function of a
+    /// [`wait_for`](HttpShared::wait_for) may call this method.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.0.try_borrow().is_ok_and(|machines| machines.is_closed)
+    }
+
     /// Polls the servers until they wait. Returns the next deadline.
     ///
     /// # Errors
@@ -169,7 +186,8 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
                 Step::Wait(deadline) => break Ok(deadline),
             }
         };
-        if has_output {
+        let was_closed = mem::replace(&mut machines.is_closed, result == Err(false));
+        if has_output || was_closed != machines.is_closed {
             machines.wake();
         }
         result
@@ -198,7 +216,7 @@ impl HttpPump<'_> {
     /// Serves one connection until it ends. The caller then closes the socket.
     ///
     /// Returns [`HttpStatus::Closing`] if the server ends the connection after a response, and [`HttpStatus::Closed`]
-    /// otherwise. After `Closing`, the caller should read and drop input for a short time before it closes the
+    /// otherwise: also when the core server is closed and its output is written. After `Closing`, the caller should read and drop input for a short time before it closes the
     /// socket.
     ///
     /// Waits for the last flush until the deadline of `Closing`. Polls the last flush before `Closed` without waiting,
@@ -223,6 +241,9 @@ impl HttpPump<'_> {
             let change = shared.change();
             let status = self.status(false);
             let HttpStatus::Idle(deadline) = status else { break status };
+            if length == 0 && shared.is_closed() {
+                break HttpStatus::Closed;
+            }
             let flushes = length == 0 && self.is_unflushed;
             // Buffered input waits until the response to the previous request is complete.
             let reads = self.wants_more();
