@@ -142,6 +142,9 @@ impl Pump {
     /// Starts a new session and drops the buffered bytes of the old session. The caller must also reset the machine.
     ///
     /// Call this method after a break on the line, after a change of DTR, or when a new connection opens.
+    ///
+    /// Sends no [`SESSION_MARK`], because the peer has started the session. If only this end starts a new session,
+    /// replace the pump with a new one, which sends a mark.
     pub fn new_session(&mut self) {
         (self.fed, self.filled) = (0, 0);
         (self.input, self.matched, self.has_mark) = (Input::Open, 0, false);
