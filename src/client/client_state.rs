@@ -4,7 +4,7 @@ use core::mem;
 
 use crate::buffer::Buffer;
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::{Routing, StreamId};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Span, WriteBody, Writer};
 use crate::peer::inbound::Source;
