@@ -57,22 +57,11 @@ fn handle_other_message(
     match class {
         Class::Request => handle_request(state, line, scanner.span(Member::Id), method, params, stream),
         Class::Notification => handle_notification(state, line, method, params),
-        Class::Invalid(why) | Class::Unanswerable(why) => Err(invalid_message(why)),
+        Class::Invalid(why) | Class::Unanswerable(why) => Err(why.into()),
         // The caller handles the other responses.
         Class::Response | Class::MalformedResponse | Class::ErrorWithoutId => {
             handle_error_without_id(state, line, scanner.span(Member::Error))
         }
-    }
-}
-
-#[cold]
-fn invalid_message(why: Invalid) -> ProtocolError {
-    match why {
-        Invalid::Batch => ProtocolError::Batch,
-        Invalid::NotAnObject => ProtocolError::NotAnObject,
-        Invalid::Version => ProtocolError::WrongJsonRpcVersion,
-        Invalid::Id => ProtocolError::InvalidId,
-        Invalid::Method => ProtocolError::InvalidMethod,
     }
 }
 

@@ -16,7 +16,7 @@ pub use crate::error::skill::InvalidSkill;
 pub use crate::error::tool_header::InvalidToolHeader;
 
 use crate::json::{ScanError, WriteText, errors};
-use crate::rpc::code;
+use crate::rpc::{Invalid, code};
 
 /// An error that the machine has handled. The connection continues.
 ///
@@ -225,6 +225,19 @@ impl ProtocolError {
             _ => "",
         };
         (prefix, self.response_text())
+    }
+}
+
+impl From<Invalid> for ProtocolError {
+    #[inline]
+    fn from(why: Invalid) -> ProtocolError {
+        match why {
+            Invalid::Batch => ProtocolError::Batch,
+            Invalid::NotAnObject => ProtocolError::NotAnObject,
+            Invalid::Version => ProtocolError::WrongJsonRpcVersion,
+            Invalid::Id => ProtocolError::InvalidId,
+            Invalid::Method => ProtocolError::InvalidMethod,
+        }
     }
 }
 

@@ -113,16 +113,10 @@ fn handle_invalid(
     id: Option<&[u8]>,
     stream: StreamId,
 ) -> Received {
-    let error = match why {
-        Invalid::Batch => match state.batch_hooks() {
-            Some(hooks) => return (hooks.begin)(state, line, stream),
-            None => ProtocolError::Batch,
-        },
-        Invalid::NotAnObject => ProtocolError::NotAnObject,
-        Invalid::Version => ProtocolError::WrongJsonRpcVersion,
-        Invalid::Id => ProtocolError::InvalidId,
-        Invalid::Method => ProtocolError::InvalidMethod,
-    };
+    if let (Invalid::Batch, Some(hooks)) = (why, state.batch_hooks()) {
+        return (hooks.begin)(state, line, stream);
+    }
+    let error = why.into();
     match id {
         Some(id) => state.refuse(id, stream, error, None),
         None => state.fail(error),
