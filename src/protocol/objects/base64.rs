@@ -91,32 +91,23 @@ impl<'a> Base64<'a> {
 
     /// Decodes byte by byte, without a buffer for the decoded data. After an error, the iterator ends.
     pub fn bytes(self) -> impl Iterator<Item = Result<u8, Base64Error>> + use<'a> {
-        Bytes { characters: self.text.chars(), decoder: Some(Decoder::default()) }
-    }
-}
-
-struct Bytes<'a> {
-    characters: crate::json::Chars<'a>,
-    /// `None` after the end or an error.
-    decoder: Option<Decoder>,
-}
-
-impl Iterator for Bytes<'_> {
-    type Item = Result<u8, Base64Error>;
-
-    fn next(&mut self) -> Option<Result<u8, Base64Error>> {
-        let mut decoder = self.decoder.take()?;
-        for character in self.characters.by_ref() {
-            match decoder.push(character) {
-                Ok(None) => {}
-                Ok(Some(byte)) => {
-                    self.decoder = Some(decoder);
-                    return Some(Ok(byte));
+        let mut characters = self.text.chars();
+        // `None` after the end or an error.
+        let mut decoder = Some(Decoder::default());
+        core::iter::from_fn(move || {
+            let mut current = decoder.take()?;
+            for character in characters.by_ref() {
+                match current.push(character) {
+                    Ok(None) => {}
+                    Ok(Some(byte)) => {
+                        decoder = Some(current);
+                        return Some(Ok(byte));
+                    }
+                    Err(error) => return Some(Err(error)),
                 }
-                Err(error) => return Some(Err(error)),
             }
-        }
-        (!decoder.is_complete()).then_some(Err(Base64Error::Invalid))
+            (!current.is_complete()).then_some(Err(Base64Error::Invalid))
+        })
     }
 }
 
