@@ -3,6 +3,7 @@
 //! Specification: *Elicitation*, *Response actions*.
 
 use crate::json::{Json, Kind, Str, WriteBody, Writer};
+use crate::protocol::named_values::named_values;
 use crate::protocol::objects::application_json::written_json;
 use crate::protocol::revision::{Revision, WireFeature};
 
@@ -14,14 +15,15 @@ pub(crate) fn write_form(out: &mut Writer<'_>, revision: Revision, content: &mut
     let from = out.len();
     let valid = content.write(out);
     let lists = revision.has(WireFeature::FormChoices);
-    let fits = |value: Json<'_>| match value.kind() {
+    let is_form_value = |value: Json<'_>| match value.kind() {
         Kind::String | Kind::Number | Kind::Bool => true,
         Kind::Array => lists && value.elements().all(|entry| entry.kind() == Kind::String),
         Kind::Null | Kind::Object => false,
     };
-    let fit =
-        |content: Json<'_>| content.kind() == Kind::Object && content.members().all(|(_, value)| fits(value));
-    valid && written_json(out, from).is_none_or(fit)
+    let is_form = |content: Json<'_>| {
+        content.kind() == Kind::Object && content.members().all(|(_, value)| is_form_value(value))
+    };
+    valid && written_json(out, from).is_none_or(is_form)
 }
 
 /// The result of a [`Form`](crate::input::Form) or an [`OpenUrl`](crate::input::OpenUrl).
@@ -31,29 +33,25 @@ pub struct ElicitResultView<'a> {
     content: Option<Json<'a>>,
 }
 
-/// The choice of a user about an input request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ElicitAction {
-    /// A submitted form, or consent to open the page.
-    Accept,
-    /// A refusal by the user.
-    Decline,
-    /// A dismissal of the request without a choice.
-    Cancel,
+named_values! {
+    /// The choice of a user about an input request.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum ElicitAction {
+        /// A submitted form, or consent to open the page.
+        Accept = "accept",
+        /// A refusal by the user.
+        Decline = "decline",
+        /// A dismissal of the request without a choice.
+        Cancel = "cancel",
+    }
+    const ALL;
+    fn from_json;
 }
 
 impl ElicitAction {
-    const fn name(self) -> &'static str {
-        match self {
-            ElicitAction::Accept => "accept",
-            ElicitAction::Decline => "decline",
-            ElicitAction::Cancel => "cancel",
-        }
-    }
-
     /// Writes the member `action`.
     pub(crate) fn write(self, out: &mut Writer<'_>) {
-        out.field_string("action", self.name());
+        out.field_string("action", self.as_str());
     }
 }
 
@@ -62,9 +60,7 @@ impl<'a> ElicitResultView<'a> {
     #[must_use]
     pub fn from_json(result: Json<'a>) -> Option<ElicitResultView<'a>> {
         let [action, content] = result.pick(["action", "content"]);
-        let action = action?.string()?;
-        let all = [ElicitAction::Accept, ElicitAction::Decline, ElicitAction::Cancel];
-        let action = all.into_iter().find(|known| action == *known.name())?;
+        let action = ElicitAction::from_json(action?.string()?)?;
         let content =
             content.filter(|content| content.kind() == Kind::Object && action == ElicitAction::Accept);
         Some(ElicitResultView { action, content })
