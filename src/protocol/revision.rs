@@ -338,6 +338,7 @@ mod tests {
             }
         }
     }
+
     #[test]
     fn features_are_sorted_by_first_revision() {
         let first = |feature: &WireFeature| Revision::ALL.into_iter().find(|it| it.has(*feature)).unwrap();
