@@ -19,9 +19,9 @@ use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
 use crate::platform::cold_path;
 use crate::protocol::capabilities::ServerCapabilities;
-use crate::protocol::input::write_notification;
 use crate::protocol::methods;
 use crate::protocol::revision::{Era, Revision, Revisions, WireFeature};
+use crate::rpc::write_notification;
 use crate::time::Millis;
 
 use crate::client::config::ClientConfig;

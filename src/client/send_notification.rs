@@ -4,8 +4,8 @@ use crate::error::SendError;
 use crate::framing::outbound_message::Routing;
 use crate::json::{WriteBody, Writer};
 use crate::peer::transmit_buffer::Overflow;
-use crate::protocol::input::write_notification;
 use crate::protocol::revision::WireFeature;
+use crate::rpc::write_notification;
 
 use crate::client::Client;
 use crate::client::client_state::ClientState;

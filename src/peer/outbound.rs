@@ -11,9 +11,8 @@ use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
 use crate::peer::{LineEvent, Peer, Role};
 use crate::platform::{cold_path, divide};
-use crate::protocol::input::begin_notification;
 use crate::protocol::methods;
-use crate::rpc::issued_number;
+use crate::rpc::{begin_notification, issued_number};
 use crate::time::Millis;
 
 /// Meaning of an id in a message of the peer.

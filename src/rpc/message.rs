@@ -204,20 +204,19 @@ impl Class {
         let has_id = scanner.has(Member::Id);
         let method = scanner.span(Member::Method);
         let version = scanner.span(Member::Jsonrpc);
-        let has_version = match version.is_missing() {
-            true => {
-                cold_path();
-                allow_missing_jsonrpc
-            }
-            false => view(line, version).string().is_some_and(|version| version.is_name("2.0")),
+        let has_version = if version.is_missing() {
+            cold_path();
+            allow_missing_jsonrpc
+        } else {
+            view(line, version).string().is_some_and(|version| version.is_name("2.0"))
         };
         if !has_version {
             cold_path();
             let is_notification = !method.is_missing() && !has_id;
-            return match scanner.looks_like_response() || is_notification {
-                true => Class::Unanswerable(Invalid::Version),
-                false => Class::Invalid(Invalid::Version),
-            };
+            if scanner.looks_like_response() || is_notification {
+                return Class::Unanswerable(Invalid::Version);
+            }
+            return Class::Invalid(Invalid::Version);
         }
         let is_valid_id = !scanner.valid_id(line).is_missing();
         if scanner.looks_like_response() {
@@ -236,13 +235,13 @@ impl Class {
             cold_path();
             return Class::Invalid(Invalid::Method);
         }
-        match () {
-            () if is_valid_id => Class::Request,
-            () if !has_id => Class::Notification,
-            () => {
-                cold_path();
-                Class::Invalid(Invalid::Id)
-            }
+        if is_valid_id {
+            Class::Request
+        } else if !has_id {
+            Class::Notification
+        } else {
+            cold_path();
+            Class::Invalid(Invalid::Id)
         }
     }
 

@@ -9,9 +9,9 @@
 use crate::error::ProtocolError;
 use crate::json::{Json, Str, WriteBody, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
-use crate::protocol::input::{self, Input, OpenUrl, Sealed, To};
+use crate::protocol::input::{Input, OpenUrl, Sealed, To};
 use crate::protocol::revision::WireFeature;
-use crate::rpc::code;
+use crate::rpc::{self, code};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
 use crate::server::server_state::Shape;
@@ -194,13 +194,13 @@ impl Reply<'_> {
 
 /// Writes `"inputRequests":{…}`, or nothing if there are no inputs. Returns `false` if an input is not valid.
 fn write_requests(required: RequiredInputs<'_>, to: To, out: &mut Writer<'_>) -> bool {
-    input::write_object_member("inputRequests", out, &mut |out: &mut Writer<'_>| {
+    rpc::write_object_member("inputRequests", out, &mut |out: &mut Writer<'_>| {
         let mut valid = true;
         for (key, input) in (0..).map_while(required) {
             out.key(key);
             out.begin_object();
             valid &=
-                input::write_request(out, input.method(), &mut |out: &mut Writer<'_>| input.write(to, out));
+                rpc::write_request(out, input.method(), &mut |out: &mut Writer<'_>| input.write(to, out));
             out.end_object();
         }
         valid

@@ -12,10 +12,11 @@ use crate::peer::lifecycle::State;
 use crate::peer::request::{Flags, Outbound, Request};
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
-use crate::protocol::input::{self, Input, To};
+use crate::protocol::input::{Input, To};
 use crate::protocol::meta;
 use crate::protocol::methods;
 use crate::protocol::revision::Era;
+use crate::rpc;
 use crate::server::Server;
 use crate::server::in_flight_hooks::WITH_OUTBOUND;
 use crate::server::pending_event::ResponseKind;
@@ -91,9 +92,9 @@ impl<'a> Response<'a> {
 
     /// Returns the result, error or failure of the request.
     ///
-    /// Read a result with [`RootsView::from_json`](input::RootsView::from_json),
-    /// [`ElicitResultView::from_json`](input::ElicitResultView::from_json) or
-    /// [`SampledView::from_json`](input::SampledView::from_json).
+    /// Read a result with [`RootsView::from_json`](crate::input::RootsView::from_json),
+    /// [`ElicitResultView::from_json`](crate::input::ElicitResultView::from_json) or
+    /// [`SampledView::from_json`](crate::input::SampledView::from_json).
     #[must_use]
     pub fn outcome(&self) -> Outcome<'a> {
         self.outcome
@@ -107,7 +108,7 @@ impl Server<'_> {
     /// [`Event::Response`](crate::server::Event::Response). Those two methods end the request without an event. If the
     /// session ends or restarts, the outcome is [`RequestFailure::Closed`](crate::RequestFailure::Closed).
     ///
-    /// An [`OtherRequest`](input::OtherRequest) has a method of an extension.
+    /// An [`OtherRequest`](crate::input::OtherRequest) has a method of an extension.
     ///
     /// [Defer](crate::server::Call::defer) a call that needs the response. In `2026-07-28` servers send no requests:
     /// see [`Call::require_input`](crate::server::Call::require_input).
@@ -240,7 +241,7 @@ impl ServerState<'_> {
         let written = self.peer.output.write_message(routing, &mut |out: &mut Writer<'_>| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
-            let valid = input::write_request(out, method, &mut |out: &mut Writer<'_>| params(id, out));
+            let valid = rpc::write_request(out, method, &mut |out: &mut Writer<'_>| params(id, out));
             out.token("}");
             if !valid {
                 out.fail();

@@ -12,9 +12,9 @@ use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::unpacked;
 use crate::peer::tasks::payload::write_members;
 use crate::peer::tasks::table::{TaskState, TaskTable};
-use crate::protocol::input::begin_notification;
 use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
+use crate::rpc::begin_notification;
 use crate::time::Millis;
 
 /// Marks a `tasks/result` request that waits for the end of its task. This byte follows the id in the text of the

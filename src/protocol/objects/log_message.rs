@@ -3,10 +3,10 @@
 //! Specification: *Logging*.
 
 use crate::json::{Json, Str, WriteBody, Writer};
-use crate::protocol::input::begin_notification;
 use crate::protocol::level::Level;
 use crate::protocol::methods;
 use crate::protocol::objects::view::{member, text, view};
+use crate::rpc::begin_notification;
 
 /// Writes `notifications/message`. Calls `data` to write the logged value. `data` returns `false` if the value is not
 /// valid.

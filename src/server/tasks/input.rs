@@ -15,8 +15,9 @@ use crate::peer::tasks::id::{packed, unpacked};
 use crate::peer::tasks::payload::{slot_of, write_related};
 use crate::peer::tasks::table::{LONGEST_MESSAGE, TaskData, TaskTable, TaskTicket};
 use crate::protocol::capabilities::ClientCapabilities;
-use crate::protocol::input::{self, Input, To};
+use crate::protocol::input::{Input, To};
 use crate::protocol::revision::WireFeature;
+use crate::rpc;
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::pending_event::{PendingEvent, RequestKind, ResponseKind, TaskEvent};
@@ -60,7 +61,7 @@ impl<'a> TaskInput<'a> {
     /// In `2026-07-28` every outcome is a result. In `2025-11-25` an outcome may also be an error, or a failure such as
     /// the end of the connection.
     ///
-    /// Read a result with [`ElicitResultView::from_json`](input::ElicitResultView::from_json) or a similar function.
+    /// Read a result with [`ElicitResultView::from_json`](crate::input::ElicitResultView::from_json) or a similar function.
     /// The result is untrusted input.
     pub fn responses(&self) -> impl Iterator<Item = (Str<'a>, Outcome<'a>)> + use<'a> {
         let (members, accepted, one) = match self.responses {
@@ -305,7 +306,7 @@ impl TaskTable<'_> {
             out.key(key);
             out.begin_object();
             let valid =
-                input::write_request(out, input.method(), &mut |out: &mut Writer<'_>| input.write(to, out));
+                rpc::write_request(out, input.method(), &mut |out: &mut Writer<'_>| input.write(to, out));
             out.token("}}");
             if !valid {
                 out.fail();
