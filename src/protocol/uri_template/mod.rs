@@ -113,6 +113,16 @@ impl Position<'_> {
     }
 }
 
+/// The last variable that [`find`] has matched.
+struct LastVariable<'t, 'u> {
+    /// The template after the variable.
+    rest: &'t [u8],
+    /// The end of the value.
+    end: Position<'u>,
+    reserved: bool,
+    is_wanted: bool,
+}
+
 /// Matches a URI against a template. Returns `None` if the URI does not match. Returns `Some(None)` if the template has
 /// no variable `wanted`. Otherwise returns the byte range of the variable.
 ///
@@ -122,9 +132,7 @@ pub(crate) fn find(template: &str, uri: Chars<'_>, wanted: &str) -> Option<Optio
     let mut here = Position { rest: uri, at: 0 };
     let mut pattern = template.as_bytes();
     let mut found = None;
-    // The last variable: the template after the variable, the end of the value, `reserved`, and whether the name is
-    // `wanted`.
-    let mut last: Option<(&[u8], Position<'_>, bool, bool)> = None;
+    let mut last: Option<LastVariable<'_, '_>> = None;
     loop {
         let matches = match split(pattern) {
             Some((Piece::Variable { name, reserved }, rest)) => {
@@ -132,7 +140,7 @@ pub(crate) fn find(template: &str, uri: Chars<'_>, wanted: &str) -> Option<Optio
                 if is_wanted {
                     found = Some((here.at, here.at));
                 }
-                last = Some((rest, here.clone(), reserved, is_wanted));
+                last = Some(LastVariable { rest, end: here.clone(), reserved, is_wanted });
                 pattern = rest;
                 true
             }
@@ -144,14 +152,14 @@ pub(crate) fn find(template: &str, uri: Chars<'_>, wanted: &str) -> Option<Optio
             None => false,
         };
         if !matches {
-            let (rest, end, reserved, is_wanted) = last.as_mut()?;
-            if !end.take_value_char(*reserved) {
+            let variable = last.as_mut()?;
+            if !variable.end.take_value_char(variable.reserved) {
                 return None;
             }
-            if let (true, Some((_, to))) = (*is_wanted, &mut found) {
-                *to = end.at;
+            if let (true, Some((_, to))) = (variable.is_wanted, &mut found) {
+                *to = variable.end.at;
             }
-            (pattern, here) = (rest, end.clone());
+            (pattern, here) = (variable.rest, variable.end.clone());
         }
     }
 }
