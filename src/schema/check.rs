@@ -9,12 +9,12 @@ use crate::json::{DEPTH_LIMIT, Decimal, Json, Kind, Str};
 
 /// A part of a value that does not match a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
+pub struct SchemaViolation {
     path: String,
     reason: String,
 }
 
-impl Violation {
+impl SchemaViolation {
     /// Returns the path of the part, such as `days[0].wind`. The path of the whole value is empty.
     #[must_use]
     pub fn path(&self) -> &str {
@@ -28,7 +28,7 @@ impl Violation {
     }
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for SchemaViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.path {
             "" => f.write_str(&self.reason),
@@ -37,16 +37,22 @@ impl fmt::Display for Violation {
     }
 }
 
-impl core::error::Error for Violation {}
+impl core::error::Error for SchemaViolation {}
 
 /// Checks a value against a JSON Schema. For example, a test checks the structured content of a result.
 ///
-/// The function supports types, constants and enumerations, bounds, lengths, members, elements, `allOf`, `anyOf`,
-/// `oneOf` (like `anyOf`), and references within the schema by JSON pointer without percent encoding. The function
-/// ignores all other references and keywords, such as `pattern` and `format`. Beside `patternProperties`, the function
-/// also ignores `additionalProperties`. The function applies at most 65536 schemas to parts of the value, nested at most
-/// 128 levels deep, and accepts the remaining parts. The function is for tests: a value that passes may still violate
-/// the schema.
+/// The function supports:
+///
+/// - types, constants and enumerations
+/// - bounds and lengths
+/// - members and elements
+/// - `allOf`, `anyOf`, and `oneOf` (like `anyOf`)
+/// - references within the schema by JSON pointer without percent encoding
+///
+/// The function ignores all other references and keywords, such as `pattern` and `format`. Beside `patternProperties`,
+/// the function also ignores `additionalProperties`. The function applies at most 65536 schemas to parts of the value,
+/// nested at most 128 levels deep, and accepts the remaining parts. The function is for tests: a value that passes may
+/// still violate the schema.
 ///
 /// ```
 /// use mcp_proto::json::Json;
@@ -62,7 +68,7 @@ impl core::error::Error for Violation {}
 /// # Errors
 /// The value does not match the schema. The error names the first part that does not match, or for `anyOf` and `oneOf`
 /// the part with the longest path.
-pub fn check(schema: Json<'_>, value: Json<'_>) -> Result<(), Violation> {
+pub fn check(schema: Json<'_>, value: Json<'_>) -> Result<(), SchemaViolation> {
     Check { root: schema, left: &Cell::new(VISITS) }.value(schema, value, &Path::ROOT)
 }
 
@@ -104,11 +110,11 @@ impl<'p> Path<'p> {
         }
     }
 
-    fn violation(&self, reason: String) -> Violation {
-        Violation { path: self.text(), reason }
+    fn violation(&self, reason: String) -> SchemaViolation {
+        SchemaViolation { path: self.text(), reason }
     }
 
-    fn expected(&self, expected: fmt::Arguments<'_>, found: Json<'_>) -> Violation {
+    fn expected(&self, expected: fmt::Arguments<'_>, found: Json<'_>) -> SchemaViolation {
         const LONGEST: usize = 40;
         let text = found.raw();
         let found = match text.char_indices().nth(LONGEST) {
@@ -119,7 +125,7 @@ impl<'p> Path<'p> {
     }
 }
 
-type Checked = Result<(), Violation>;
+type Checked = Result<(), SchemaViolation>;
 
 /// A check of one value.
 #[derive(Clone, Copy)]
@@ -179,7 +185,7 @@ impl<'s> Check<'s> {
 
     /// Accepts the value if one of the variants accepts it. Otherwise returns the violation with the longest path.
     fn variants(self, variants: Json<'s>, value: Json<'_>, path: &Path<'_>) -> Checked {
-        let mut deepest: Option<Violation> = None;
+        let mut deepest: Option<SchemaViolation> = None;
         for variant in variants.elements() {
             match self.value(variant, value, path) {
                 Ok(()) => return Ok(()),

@@ -256,7 +256,7 @@ pub(crate) mod text;
 
 use crate::json::{Decimal, Json};
 #[cfg(feature = "alloc")]
-pub use crate::schema::check::{Violation, check};
+pub use crate::schema::check::{SchemaViolation, check};
 pub use crate::schema::form::FormContent;
 pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole};
 
