@@ -346,23 +346,29 @@ impl<T: List> List for Option<T> {
     }
 }
 
+/// Implements [`List`] for types with a method `len`.
+#[cfg(any(feature = "heapless", feature = "alloc"))]
+macro_rules! lists {
+    ($([$($parameters:tt)*] $list:ty;)*) => {$(
+        impl<$($parameters)*> List for $list {
+            fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
+                is_within(&self.len(), Some(fewest), most)
+            }
+        }
+    )*};
+}
+
 #[cfg(feature = "heapless")]
-mod lent {
+mod heapless_types {
     use super::{Characters, List, is_within};
     use heapless::index_map::IndexMap;
     use heapless::linear_map::LinearMap;
     use heapless::{String, Vec};
 
-    impl<K: Eq, V, const N: usize> List for LinearMap<K, V, N> {
-        fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
-            is_within(&self.len(), Some(fewest), most)
-        }
-    }
-
-    impl<K, V, S, const N: usize> List for IndexMap<K, V, S, N> {
-        fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
-            is_within(&self.len(), Some(fewest), most)
-        }
+    lists! {
+        [T, const N: usize] Vec<T, N>;
+        [K: Eq, V, const N: usize] LinearMap<K, V, N>;
+        [K, V, S, const N: usize] IndexMap<K, V, S, N>;
     }
 
     impl<const N: usize> Characters for String<N> {
@@ -370,21 +376,25 @@ mod lent {
             self.as_str().has_length(shortest, longest)
         }
     }
-
-    impl<T, const N: usize> List for Vec<T, N> {
-        fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
-            is_within(&self.len(), Some(fewest), most)
-        }
-    }
 }
 
 #[cfg(feature = "alloc")]
-mod grown {
+mod alloc_types {
     use super::{Characters, List, is_within};
     use alloc::boxed::Box;
     use alloc::collections::BTreeMap;
     use alloc::string::String;
     use alloc::vec::Vec;
+
+    lists! {
+        [T] Vec<T>;
+        [K, V] BTreeMap<K, V>;
+    }
+
+    #[cfg(feature = "std")]
+    lists! {
+        [K, V, S] std::collections::HashMap<K, V, S>;
+    }
 
     impl Characters for String {
         fn has_length(&self, shortest: usize, longest: Option<usize>) -> bool {
@@ -395,25 +405,6 @@ mod grown {
     impl<T: Characters + ?Sized> Characters for Box<T> {
         fn has_length(&self, shortest: usize, longest: Option<usize>) -> bool {
             (**self).has_length(shortest, longest)
-        }
-    }
-
-    impl<T> List for Vec<T> {
-        fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
-            is_within(&self.len(), Some(fewest), most)
-        }
-    }
-
-    impl<K, V> List for BTreeMap<K, V> {
-        fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
-            is_within(&self.len(), Some(fewest), most)
-        }
-    }
-
-    #[cfg(feature = "std")]
-    impl<K, V, S> List for std::collections::HashMap<K, V, S> {
-        fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
-            is_within(&self.len(), Some(fewest), most)
         }
     }
 }

@@ -63,7 +63,7 @@ impl ElicitResultView<'_> {
     ///
     /// # Errors
     /// The content does not fit the form, or `buffer` is too short. If the content does not fit the form, the client or
-    /// its user is at fault: send the form again, or fail the request.
+    /// its user is at fault. The application sends the form again, or responds with an error.
     pub fn content_in<'b, T>(&self, buffer: &'b mut [u8]) -> Result<Option<T>, TypedError>
     where
         T: FormContent + Deserialize<'b>,

@@ -356,7 +356,7 @@ impl<T: Schema, const N: usize> Schema for [T; N] {
 }
 
 #[cfg(feature = "heapless")]
-mod lent {
+mod heapless_types {
     use super::{Node, Schema};
     use heapless::index_map::IndexMap;
     use heapless::linear_map::LinearMap;
@@ -381,7 +381,7 @@ mod lent {
 }
 
 #[cfg(feature = "alloc")]
-mod grown {
+mod alloc_types {
     use super::{Node, Schema};
     use alloc::boxed::Box;
     use alloc::collections::BTreeMap;

@@ -277,20 +277,20 @@ impl<const LENGTH: usize> Text<LENGTH> {
 
     /// Writes the description, followed by a list of names with their descriptions.
     const fn description(&mut self, description: Option<&str>, node: &Node) {
-        let mut meant: (&[&str], &[&str]) = (&[], &[]);
+        let mut values: (&[&str], &[&str]) = (&[], &[]);
         if let Node::Names(names) = node {
-            meant = (names.names, names.descriptions);
+            values = (names.names, names.descriptions);
         }
-        let mut some = false;
+        let mut is_open = false;
         if let Some(description) = description {
             self.json.key("description");
             self.json.text("\"");
             self.json.escaped(description);
-            some = true;
+            is_open = true;
         }
-        while let ([name, names @ ..], [description, descriptions @ ..]) = meant {
+        while let ([name, names @ ..], [description, descriptions @ ..]) = values {
             if !description.is_empty() {
-                if some {
+                if is_open {
                     self.json.text("\\n- ");
                 } else {
                     self.json.key("description");
@@ -299,11 +299,11 @@ impl<const LENGTH: usize> Text<LENGTH> {
                 self.json.escaped(name);
                 self.json.text(": ");
                 self.json.escaped(description);
-                some = true;
+                is_open = true;
             }
-            meant = (names, descriptions);
+            values = (names, descriptions);
         }
-        if some {
+        if is_open {
             self.json.text("\"");
         }
     }
@@ -348,30 +348,30 @@ impl<const LENGTH: usize> Text<LENGTH> {
     }
 
     const fn required(&mut self, fields: &Fields, tag: Option<(&str, &str)>) {
-        let mut some = false;
+        let mut is_open = false;
         if let Some((tag, _)) = tag {
-            self.required_name(&mut some, tag);
+            self.required_name(&mut is_open, tag);
         }
         let mut rest = fields.fields;
         while let [field, tail @ ..] = rest {
             if !field.has_default && !field.node.is_optional() {
-                self.required_name(&mut some, field.name);
+                self.required_name(&mut is_open, field.name);
             }
             rest = tail;
         }
-        if some {
+        if is_open {
             self.json.close(b']');
         }
     }
 
-    const fn required_name(&mut self, some: &mut bool, name: &str) {
-        if !*some {
+    const fn required_name(&mut self, is_open: &mut bool, name: &str) {
+        if !*is_open {
             self.json.key("required");
             self.json.open(b'[');
         }
         self.json.element();
         self.json.string(name);
-        *some = true;
+        *is_open = true;
     }
 
     const fn one_of(&mut self, one_of: &OneOf, context: Context) {
@@ -433,6 +433,7 @@ impl<const LENGTH: usize> JsonText<LENGTH> {
         }
         self.text(plural);
     }
+
     const fn bound(&mut self, words: &str, bound: Option<&str>) {
         if let Some(bound) = bound {
             self.text(words);
