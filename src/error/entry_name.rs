@@ -16,12 +16,12 @@ pub struct EntryName {
 impl EntryName {
     pub(crate) fn new(name: &str) -> EntryName {
         let (mut bytes, mut len) = ([0; LONGEST], 0u8);
-        let ends = (0..=LONGEST).rev();
-        let kept = ends.into_iter().find_map(|end| name.get(..end)).filter(|_| name.len() > LONGEST);
-        for (to, from) in bytes.iter_mut().zip(kept.unwrap_or(name).bytes()) {
+        let mut ends = (0..=LONGEST).rev();
+        let prefix = ends.find_map(|end| name.get(..end)).filter(|_| name.len() > LONGEST);
+        for (to, from) in bytes.iter_mut().zip(prefix.unwrap_or(name).bytes()) {
             (*to, len) = (from, len.saturating_add(1));
         }
-        EntryName { bytes, len, is_cut: kept.is_some() }
+        EntryName { bytes, len, is_cut: prefix.is_some() }
     }
 
     /// Returns the name, cut at a character boundary after at most 40 bytes. Without the feature `alloc`, returns

@@ -154,7 +154,7 @@ impl<'a> RpcError<'a> {
         let has_code = self.code() == i64::from(code::URL_ELICITATION_REQUIRED);
         let listed = self.data().filter(|_| has_code).and_then(|data| data.get("elicitations"));
         let listed = listed.unwrap_or(Json::NULL).elements();
-        listed.filter(|params| OpenUrlView::is_one(*params)).map(OpenUrlView::from_json)
+        listed.filter(|params| OpenUrlView::is_valid(*params)).map(OpenUrlView::from_json)
     }
 
     /// Returns the `data` of the error. Returns `None` if the peer sent no data.

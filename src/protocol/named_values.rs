@@ -1,7 +1,6 @@
 //! `named_values!`: enums whose values are strings on the wire.
 
-/// Defines an enum from a table of its values and their names on the wire, with a list of all values, `as_str`, and the
-/// function that reads a name.
+/// Defines an enum from a table of values and wire names. Also defines `ALL`, `as_str` and `from_json`.
 macro_rules! named_values {
     (
         $(#[$docs:meta])*

@@ -68,7 +68,7 @@ fn check_elicitation(params: Json<'_>, declared: Declared) -> Option<InputKind> 
         return (written && declared.has(Declared::ELICITATION_FORM)).then_some(InputKind::Form);
     }
     let is_url = has_text(params, "mode", "url") && declared.has(Declared::ELICITATION_URL);
-    (is_url && OpenUrlView::is_one(params)).then_some(InputKind::Url)
+    (is_url && OpenUrlView::is_valid(params)).then_some(InputKind::Url)
 }
 
 fn check_sampling(params: Json<'_>, declared: Declared, seed: u64) -> bool {

@@ -211,7 +211,7 @@ impl<'a> OpenUrlView<'a> {
     }
 
     /// Returns whether the parameters are valid for a URL request.
-    pub(crate) fn is_one(params: Json<'_>) -> bool {
+    pub(crate) fn is_valid(params: Json<'_>) -> bool {
         let [message, url] = params.pick(["message", "url"]);
         [message, url].into_iter().all(|text| text.is_some_and(|text| text.kind() == Kind::String))
     }

@@ -8,7 +8,7 @@
 //! [`Call::require_input`](crate::server::Call::require_input). The client then sends its request again with the input
 //! responses. [`InputRequests`](crate::server::InputRequests) hides the difference from the tools of a server.
 //!
-//! | to request | write | the client must have declared | read the result with |
+//! | Input | Type | Required capability | Result |
 //! |---|---|---|---|
 //! | the directories to work in | [`ListRoots`] | [`ROOTS`](ClientCapabilities::ROOTS) | [`RootsView::from_json`] |
 //! | a form, filled in by the user | [`Form`], of [`Field`]s | [`ELICITATION_FORM`](ClientCapabilities::ELICITATION_FORM) | [`ElicitResultView::from_json`] |
@@ -18,7 +18,7 @@
 //!
 //! A server writes these types. The following types also belong to an exchange:
 //!
-//! | type | who uses it | for what |
+//! | Type | Side | Purpose |
 //! |---|---|---|
 //! | [`client::ServerRequest`](crate::client::ServerRequest) | the client | a request of the handshake era, with the right to respond |
 //! | [`client::InputRequired`](crate::client::InputRequired) | the client | all input that a call of `2026-07-28` needs |

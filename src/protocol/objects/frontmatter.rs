@@ -21,7 +21,7 @@ pub(crate) struct Field<'t> {
 
 /// A line of the frontmatter.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Line<'t> {
+enum Line<'t> {
     Field(Field<'t>),
     /// An empty line or a comment.
     Blank,

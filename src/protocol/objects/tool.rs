@@ -184,8 +184,8 @@ impl<'t> Tool<'t> {
     /// ```
     ///
     /// The rest of the line must fit into the receive buffer. The members `method`, `name` and `arguments` must precede
-    /// the string in this order, in which official clients write them. The text before the string must take at most
-    /// seven eighths of the buffer. The `id` may follow the string. The server refuses any other line as too long.
+    /// the string, in this order. Official clients use this order. The text before the string must take at most seven
+    /// eighths of the buffer. The `id` may follow the string. The server refuses any other line as too long.
     ///
     /// [`Tools::new`](crate::server::Tools::new) checks at compile time that the schema has the argument as a string:
     ///
