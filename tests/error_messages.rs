@@ -26,7 +26,7 @@ fn local_protocol_errors_describe_the_cause() {
         (&ProtocolError::UnknownNotification, "a notification without meaning for this role or revision"),
         (&ProtocolError::Muted, "too many errors without an id in a row; further ones are not sent"),
         (
-            &ProtocolError::EntriesLeftOut { count: 3 },
+            &ProtocolError::EntriesOmitted { count: 3 },
             "list entries that are too large for a page were omitted (3)",
         ),
     ]);
@@ -45,7 +45,7 @@ fn sent_protocol_errors_name_kind_and_limit() {
         ),
         (&ProtocolError::TooManyInFlight { limit: 1 }, "Too many requests in flight (at most 1)"),
         (
-            &ProtocolError::TooManyWatched { limit: 64 },
+            &ProtocolError::TooManySubscriptions { limit: 64 },
             "Too many resource subscriptions (at most 64 bytes of URIs)",
         ),
         (

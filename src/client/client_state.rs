@@ -340,7 +340,7 @@ impl<'b> ClientState<'b> {
             Some(Request::Inbound(inbound)) => {
                 let (source, stream) = (Source::Slot(ticket), inbound.stream);
                 self.peer.output.compact();
-                if self.write_error(&source, stream, ProtocolError::TookTooLong, usize::MAX).is_err() {
+                if self.write_error(&source, stream, ProtocolError::TimedOut, usize::MAX).is_err() {
                     return false;
                 }
                 self.peer.in_flight.dequeue();

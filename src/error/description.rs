@@ -100,12 +100,12 @@ impl ProtocolError {
         }
         code::INTERNAL_ERROR => {
             TooManyInFlight = "Too many requests in flight",
-            TooManyWatched = "Too many resource subscriptions",
+            TooManySubscriptions = "Too many resource subscriptions",
             Unanswered = "the request was dropped without a response",
-            TookTooLong = "the request timed out",
+            TimedOut = "the request timed out",
             ReplyTooLarge = "the response is too large",
             InvalidReply = "the response is not valid JSON",
-            NoRoundTrip = "the server cannot request this input",
+            InvalidInputRequest = "the server cannot request this input",
         }
     }
 
@@ -125,7 +125,7 @@ impl ProtocolError {
         UnknownNotification = "a notification without meaning for this role or revision",
         Muted = "too many errors without an id in a row; further ones are not sent",
         ListSplit = "the transmit buffer is too small for a whole list",
-        EntriesLeftOut = "list entries that are too large for a page were omitted",
+        EntriesOmitted = "list entries that are too large for a page were omitted",
     }
 }
 

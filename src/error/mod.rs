@@ -20,7 +20,7 @@ use crate::rpc::{Invalid, code};
 
 /// An error that the machine has handled. The connection continues.
 ///
-/// [`by_host`](ProtocolError::by_host) distinguishes errors of the application from errors of the peer.
+/// [`is_application_error`](ProtocolError::is_application_error) distinguishes errors of the application from errors of the peer.
 /// [`code`](ProtocolError::code) returns the code of the error response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -88,7 +88,7 @@ pub enum ProtocolError {
     /// A request without the declaration of a required capability (`2026-07-28`).
     MissingClientCapability,
     /// A subscription that exceeds the buffer for resource subscriptions.
-    TooManyWatched {
+    TooManySubscriptions {
         /// Size of the buffer in bytes. Each watched resource takes 15 bytes and the length of its URI.
         limit: usize,
     },
@@ -145,7 +145,7 @@ pub enum ProtocolError {
     /// Application error: a request that a handler dropped without a response. The machine responded with an error.
     Unanswered,
     /// The timeout of a deferred request. The machine responded with an error.
-    TookTooLong,
+    TimedOut,
     /// Application error: a reply that exceeds its limit. The machine responded with an error.
     ReplyTooLarge {
         /// Maximum length of the reply in bytes.
@@ -158,7 +158,7 @@ pub enum ProtocolError {
     ///
     /// The method or revision does not permit input requests, a key repeats, or the handler passed neither inputs nor
     /// state.
-    NoRoundTrip,
+    InvalidInputRequest,
     /// Application error: a static list that needs several pages, because the transmit buffer is too small. Some
     /// clients read only the first page.
     ///
@@ -167,7 +167,7 @@ pub enum ProtocolError {
     ListSplit,
     /// Application error: list entries that are larger than a page, or have raw JSON that is not an object. The machine
     /// omitted these entries.
-    EntriesLeftOut {
+    EntriesOmitted {
         /// Number of omitted entries.
         count: usize,
     },
@@ -195,15 +195,15 @@ impl ProtocolError {
 
     /// Returns whether the application, not the peer, caused the error.
     #[must_use]
-    pub fn by_host(&self) -> bool {
+    pub fn is_application_error(&self) -> bool {
         matches!(
             self,
             ProtocolError::Unanswered
                 | ProtocolError::ReplyTooLarge { .. }
                 | ProtocolError::InvalidReply
-                | ProtocolError::NoRoundTrip
+                | ProtocolError::InvalidInputRequest
                 | ProtocolError::ListSplit
-                | ProtocolError::EntriesLeftOut { .. }
+                | ProtocolError::EntriesOmitted { .. }
         )
     }
 
@@ -214,7 +214,7 @@ impl ProtocolError {
         let prefix = match self.code() {
             _ if matches!(
                 self,
-                ProtocolError::TooManyInFlight { .. } | ProtocolError::TooManyWatched { .. }
+                ProtocolError::TooManyInFlight { .. } | ProtocolError::TooManySubscriptions { .. }
             ) =>
             {
                 ""
@@ -255,9 +255,11 @@ impl WriteText for ProtocolError {
             ProtocolError::TooManyInFlight { limit } | ProtocolError::BatchTooLarge { limit } => {
                 (" (at most ", *limit, ")").pieces(put);
             }
-            ProtocolError::TooManyWatched { limit } => (" (at most ", *limit, " bytes of URIs)").pieces(put),
+            ProtocolError::TooManySubscriptions { limit } => {
+                (" (at most ", *limit, " bytes of URIs)").pieces(put)
+            }
             ProtocolError::ErrorWithoutId { code } => (" (code ", *code, ")").pieces(put),
-            ProtocolError::EntriesLeftOut { count } => (" (", *count, ")").pieces(put),
+            ProtocolError::EntriesOmitted { count } => (" (", *count, ")").pieces(put),
             _ => {}
         }
     }

@@ -22,7 +22,7 @@ pub(crate) fn parse(cursor: Json<'_>) -> Option<u32> {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Page {
     /// Number of omitted entries. An omitted entry is too large for any page, or not valid.
-    pub(crate) left_out: usize,
+    pub(crate) omitted: usize,
     /// Whether the list has a next page.
     pub(crate) has_next: bool,
 }
@@ -53,7 +53,7 @@ pub(crate) fn write(
             }
             Some(_) => {
                 out.rollback(before);
-                page.left_out = page.left_out.wrapping_add(1);
+                page.omitted = page.omitted.wrapping_add(1);
             }
         }
         index = index.wrapping_add(1);

@@ -149,7 +149,7 @@ fn write_queued(state: &mut ServerState<'_>) {
             Some(Request::Inbound(inbound)) if inbound.chunks().is_some() => _ = state.poll_chunks(ticket),
             Some(Request::Inbound(inbound)) => {
                 let pending = Pending::in_slot(ticket, inbound);
-                state.write_error_response(&pending, ProtocolError::TookTooLong, None);
+                state.write_error_response(&pending, ProtocolError::TimedOut, None);
             }
             Some(Request::Outbound(_)) => {
                 if let Some(hooks) = state.outbound_hooks() {

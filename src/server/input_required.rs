@@ -67,7 +67,7 @@ impl Reply<'_> {
     /// [`Call::input`](crate::server::Call::input) then returns the client's response to an input.
     ///
     /// If the client did not declare the capability of an input, the response is an error (-32021). In three further
-    /// cases, the response is an error, and the next event is [`ProtocolError::NoRoundTrip`]:
+    /// cases, the response is an error, and the next event is [`ProtocolError::InvalidInputRequest`]:
     /// [`can_require_input`](Reply::can_require_input) is `false`, a key repeats, or there are neither inputs nor a
     /// state.
     ///
@@ -173,7 +173,7 @@ impl Reply<'_> {
             |(at, (key, _)): (usize, (&str, &dyn Input))| all().take(at).any(|(known, _)| known == key);
         let nothing = state.is_none() && all().next().is_none();
         if !self.can_require_input() || nothing || all().enumerate().any(repeated) {
-            return self.refuse_and_report(ProtocolError::NoRoundTrip);
+            return self.refuse_and_report(ProtocolError::InvalidInputRequest);
         }
         let client = self.pending.context.capabilities;
         let missing = all().map(|(_, input)| input.needs()).filter(|needs| !client.has(*needs));

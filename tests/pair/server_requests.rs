@@ -264,6 +264,6 @@ fn missing_client_capability_is_named_in_the_error() {
             client_events.len() == 1 && client_events[0].starts_with("roots: error"),
             "{client_events:?}"
         );
-        pair.expect_server_events(&["fault NoRoundTrip"]);
+        pair.expect_server_events(&["fault InvalidInputRequest"]);
     });
 }

@@ -168,7 +168,7 @@ fn accepted_subscription_without_a_slot_is_refused() {
     ));
     // The buffer for URIs has no space, so the server refuses the request although the application accepts it.
     Setup::new(CONFIG).session(Revision::V2025_11_25).check(&format!(
-        "{}< error 1 -32603 …\n! fault TooManyWatched\n",
+        "{}< error 1 -32603 …\n! fault TooManySubscriptions\n",
         subscribe(1, "lib:log", "2025-11-25")
     ));
 }

@@ -134,15 +134,15 @@ fn deferred_call_may_require_input() {
 fn invalid_input_request_is_reported_and_answered_with_error() {
     let wrong = |fault: &str| format!("< error 1 -32603 …\n! fault {fault}\n");
     let setup = Setup::new(info());
-    setup.check(&(needs("{}", "") + &wrong("NoRoundTrip")));
-    setup.check(&(needs(r#"{"inputs":"a=roots a=form"}"#, "") + &wrong("NoRoundTrip")));
+    setup.check(&(needs("{}", "") + &wrong("InvalidInputRequest")));
+    setup.check(&(needs(r#"{"inputs":"a=roots a=form"}"#, "") + &wrong("InvalidInputRequest")));
     setup.check(&(needs(r#"{"inputs":"a=broken"}"#, "") + &wrong("InvalidReply")));
     let small = needs(&format!(r#"{{"state":"{}"}}"#, "x".repeat(1000)), "");
     Setup::new(info()).tx(1000).check(&(small + &wrong("ReplyTooLarge")));
     // A session has no retries.
     Setup::new(CONFIG).session(Revision::V2025_11_25).check(&format!(
         "> call 1 tools/call {{\"name\":\"needs\",\"arguments\":{{\"state\":\"s\"}}}}\n! call needs {{\"state\":\"s\"}}\n{}",
-        wrong("NoRoundTrip")
+        wrong("InvalidInputRequest")
     ));
 }
 

@@ -132,8 +132,8 @@ fn dynamic_entry_too_large_for_a_page_is_omitted() {
         assert_eq!(names, ["one", "two", "three"], "with {size} bytes");
         let mut left_out = 0;
         for fault in &harness.record.faults {
-            let ProtocolError::EntriesLeftOut { count } = fault else { panic!("{fault}") };
-            assert!(fault.by_host() && *count > 0);
+            let ProtocolError::EntriesOmitted { count } = fault else { panic!("{fault}") };
+            assert!(fault.is_application_error() && *count > 0);
             left_out += count;
         }
         assert_eq!(left_out, 2, "with {size} bytes");

@@ -27,7 +27,7 @@ fn full(uri: &str, limit: usize) -> String {
     format!(
         "> call 1 resources/subscribe {{\"uri\":\"{uri}\"}}\n\
          < error 1 -32603 Too many resource subscriptions: at most {limit} bytes of URIs; unsubscribe from some\n\
-         ! fault TooManyWatched\n"
+         ! fault TooManySubscriptions\n"
     )
 }
 

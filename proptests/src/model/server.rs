@@ -54,12 +54,11 @@ pub(super) fn with_machine<T>(
         .second_initialize(if setup.restarts { SecondInitialize::Restart } else { SecondInitialize::Refuse });
     let info = if setup.strict { info.strict_handshake() } else { info };
     let needed = 300
-        + NEEDED[usize::from(setup.by_host) + 2 * usize::from(setup.tasks.is_some())].get_or_init(|| {
-            match Server::new(&info, &mut vec![0; rx][..], &mut [][..]) {
+        + NEEDED[usize::from(setup.is_application_error) + 2 * usize::from(setup.tasks.is_some())]
+            .get_or_init(|| match Server::new(&info, &mut vec![0; rx][..], &mut [][..]) {
                 Err(ConfigError::TxTooSmall { needed }) => needed,
                 other => panic!("unexpected result of a server without a transmit buffer: {other:?}"),
-            }
-        });
+            });
     let (room, tx) =
         (needed + usize::from(setup.room), needed + usize::from(setup.room) + usize::from(setup.tx));
     let (mut lent_rx, mut lent_tx) = (vec![0; rx], vec![0; tx]);

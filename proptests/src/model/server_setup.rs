@@ -31,7 +31,7 @@ pub struct Setup {
     /// Whether the server requires a complete handshake.
     pub strict: bool,
     /// Whether the application supplies the lists.
-    pub by_host: bool,
+    pub is_application_error: bool,
     /// Configuration of tasks. If `None`, the server has no tasks.
     pub tasks: Option<tasks::Setup>,
 }
@@ -39,7 +39,7 @@ pub struct Setup {
 impl Setup {
     /// Returns the features of the server.
     pub(super) fn features(self) -> Vec<&'static dyn Feature> {
-        let mut features = Vec::from(if self.by_host { BY_HOST } else { OWN });
+        let mut features = Vec::from(if self.is_application_error { BY_HOST } else { OWN });
         if let Some(tasks) = self.tasks {
             features.push(if tasks.automatic { &AUTOMATIC } else { &TASKS });
         }

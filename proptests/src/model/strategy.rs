@@ -39,18 +39,20 @@ pub fn server() -> impl Strategy<Value = Setup> {
     let flags =
         (any::<bool>(), any::<bool>(), any::<bool>(), weighted(0.1, Just(())), any::<bool>(), any::<bool>());
     (rx, one_of(&[0, 1, 500, 3000]), one_of(&[0, 1, 500]), 0..6u8, flags, weighted(0.7, tasks())).prop_map(
-        |(rx, tx, room, slots, (batches, pings, restarts, strict, by_host, grown), tasks)| Setup {
-            rx,
-            tx,
-            room,
-            slots,
-            batches,
-            pings,
-            restarts,
-            strict: strict.is_some(),
-            by_host,
-            grown,
-            tasks,
+        |(rx, tx, room, slots, (batches, pings, restarts, strict, is_application_error, grown), tasks)| {
+            Setup {
+                rx,
+                tx,
+                room,
+                slots,
+                batches,
+                pings,
+                restarts,
+                strict: strict.is_some(),
+                is_application_error,
+                grown,
+                tasks,
+            }
         },
     )
 }

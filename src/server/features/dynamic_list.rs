@@ -29,12 +29,12 @@ impl Reply<'_> {
         }
         let Reply { state, pending, .. } = self;
         state.with(&mut |state: &mut ServerState<'_>| {
-            let mut left_out = 0;
+            let mut omitted = 0;
             state.respond_and_close(&pending, Shape::List, &mut |out: &mut Writer<'_>| {
-                left_out = write(out, key, first, entry).left_out;
+                omitted = write(out, key, first, entry).omitted;
             });
-            if left_out > 0 {
-                state.peer.pending_error = Some(ProtocolError::EntriesLeftOut { count: left_out });
+            if omitted > 0 {
+                state.peer.pending_error = Some(ProtocolError::EntriesOmitted { count: omitted });
             }
         });
     }

@@ -155,7 +155,7 @@ fn failures_of_the_application_end_the_task() {
             &|reply: Reply<'_>| reply.require_input(&[("k", &FORM)], None),
             "failed",
             Some(-32603),
-            "NoRoundTrip",
+            "InvalidInputRequest",
         ),
     ] {
         let mut host = Host::automatic(table());

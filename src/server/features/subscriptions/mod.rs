@@ -125,7 +125,7 @@ fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     match added {
         Ok(new) => respond_and_emit(request, new, subscribed),
         Err(AddError::Full) => request.refuse(
-            ProtocolError::TooManyWatched { limit },
+            ProtocolError::TooManySubscriptions { limit },
             &("at most ", limit, " bytes of URIs; unsubscribe from some"),
         ),
         Err(AddError::TooLong) => request.invalid_params("`uri` is too long for a change notification"),

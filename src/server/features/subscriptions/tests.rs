@@ -201,11 +201,11 @@ fn unwatchable_resource_is_refused_with_reason() {
         // One URI fills the buffer exactly, the other URI is one byte longer.
         let (fits, more) = ("x".repeat(200 - HEADER), "x".repeat(200 - HEADER + 1));
         pipe.send(&call(3, "resources/subscribe", &more));
-        pipe.expect(&[&full(3, 200)], &["TooManyWatched { limit: 200 }"]);
+        pipe.expect(&[&full(3, 200)], &["TooManySubscriptions { limit: 200 }"]);
         pipe.send(&call(4, "resources/subscribe", &fits));
         pipe.expect(&[&ok(4)], &[&format!("subscribed {fits}")]);
         pipe.send(&call(5, "resources/subscribe", "a:b"));
-        pipe.expect(&[&full(5, 200)], &["TooManyWatched { limit: 200 }"]);
+        pipe.expect(&[&full(5, 200)], &["TooManySubscriptions { limit: 200 }"]);
         pipe.send(&call(6, "resources/unsubscribe", &fits));
         pipe.send(&call(7, "resources/subscribe", "a:b"));
         pipe.expect(&[&ok(6), &ok(7)], &[&format!("unsubscribed {fits}"), "subscribed a:b"]);
