@@ -5,7 +5,6 @@
 
 use crate::framing::outbound_message::OutboundMessageKind;
 use crate::json::Writer;
-use crate::rpc::write_notification;
 use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
 
@@ -126,8 +125,9 @@ impl ServerState<'_> {
     /// messages.
     fn write_notification(&mut self, method: &str) -> bool {
         let routing = self.session_routing(OutboundMessageKind::Notification);
-        let mut write =
-            |out: &mut Writer<'_>| write_notification(out, method, &mut |_: &mut Writer<'_>| true);
+        let mut write = |out: &mut Writer<'_>| {
+            out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), "\"}");
+        };
         self.peer.reserve_response() && self.peer.output.write_message(routing, &mut write).is_ok()
     }
 }

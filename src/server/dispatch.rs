@@ -113,7 +113,9 @@ fn handle_invalid(
     id: Option<&[u8]>,
     stream: StreamId,
 ) -> Received {
-    if let (Invalid::Batch, Some(hooks)) = (why, state.batch_hooks()) {
+    if why == Invalid::Batch
+        && let Some(hooks) = state.batch_hooks()
+    {
         return (hooks.begin)(state, line, stream);
     }
     let error = why.into();
