@@ -20,7 +20,8 @@ use crate::rpc::{Invalid, code};
 
 /// An error that the machine has handled. The connection continues.
 ///
-/// [`is_application_error`](ProtocolError::is_application_error) distinguishes errors of the application from errors of the peer.
+/// [`is_application_error`](ProtocolError::is_application_error) distinguishes errors of the application from errors of
+/// the peer.
 /// [`code`](ProtocolError::code) returns the code of the error response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

@@ -1,6 +1,6 @@
 //! `SchemaReader`: reads tokens of a JSON Schema at compile time.
 
-use crate::protocol::objects::const_text::is_same;
+use crate::protocol::objects::const_text::{is_same, split};
 
 /// A reader of valid JSON. For any other text, the results are unspecified, because the server refuses such a text
 /// later.
@@ -132,10 +132,7 @@ impl<'t> SchemaReader<'t> {
             };
         }
         let length = text.len().saturating_sub(self.rest.len()).saturating_sub(1);
-        match text.split_at_checked(length) {
-            Some((text, _)) => text,
-            None => &[],
-        }
+        split(text, length).0
     }
 }
 

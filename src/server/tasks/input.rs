@@ -61,8 +61,8 @@ impl<'a> TaskInput<'a> {
     /// In `2026-07-28` every outcome is a result. In `2025-11-25` an outcome may also be an error, or a failure such as
     /// the end of the connection.
     ///
-    /// Read a result with [`ElicitResultView::from_json`](crate::input::ElicitResultView::from_json) or a similar function.
-    /// The result is untrusted input.
+    /// Read a result with [`ElicitResultView::from_json`](crate::input::ElicitResultView::from_json) or a similar
+    /// function. The result is untrusted input.
     pub fn responses(&self) -> impl Iterator<Item = (Str<'a>, Outcome<'a>)> + use<'a> {
         let (members, accepted, one) = match self.responses {
             Responses::Object { members, accepted } => (members, accepted, None),
