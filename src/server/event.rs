@@ -286,8 +286,8 @@ impl<'a> RequestParts<'a> {
         RequestParts {
             subject: text_of(surroundings.at(subject)),
             input_responses: InputResponses {
-                responses: surroundings.at(responses),
-                state: surroundings.at(request_state),
+                responses: Json::exact(surroundings.at(responses)),
+                state: Json::exact(surroundings.at(request_state)),
             },
             reply: Reply { state, config, pending: Pending { source, stream, context } },
         }
@@ -297,8 +297,8 @@ impl<'a> RequestParts<'a> {
     /// none.
     pub(crate) fn params(&self) -> Json<'a> {
         match self.input_responses.responses {
-            b"" => Json::EMPTY_OBJECT,
-            params => Json::trusted(params),
+            params if params.bytes().is_empty() => Json::EMPTY_OBJECT,
+            params => params,
         }
     }
 }

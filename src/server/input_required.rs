@@ -7,7 +7,7 @@
 #![allow(clippy::as_conversions, reason = "a reference is cast to a trait object")]
 
 use crate::error::ProtocolError;
-use crate::json::{Json, Str, WriteBody, Writer};
+use crate::json::{Json, WriteBody, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::{Input, OpenUrl, Sealed, To};
 use crate::protocol::revision::WireFeature;
@@ -17,31 +17,12 @@ use crate::server::reply::Reply;
 use crate::server::server_state::Shape;
 
 /// The input and the state of a retried request.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct InputResponses<'a> {
-    /// `inputResponses`: the JSON text of an object, or empty.
-    pub(crate) responses: &'a [u8],
-    /// `requestState`: the JSON text of a string, or empty.
-    pub(crate) state: &'a [u8],
-}
-
-impl<'a> InputResponses<'a> {
-    pub(crate) fn input(&self, key: &str) -> Option<Json<'a>> {
-        Some(self.responses).filter(|text| !text.is_empty()).and_then(|text| Json::trusted(text).get(key))
-    }
-
-    pub(crate) fn request_state(&self) -> Option<Str<'a>> {
-        Some(self.state).filter(|text| !text.is_empty()).and_then(|text| Json::trusted(text).string())
-    }
-}
-
-/// Prints the fields as JSON, because the default output of bytes is numbers.
-impl core::fmt::Debug for InputResponses<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let InputResponses { responses, state } = self;
-        let mut out = f.debug_struct("InputResponses");
-        out.field("responses", &Json::trusted(responses)).field("state", &Json::trusted(state)).finish()
-    }
+    /// `inputResponses`: an object, or an empty text.
+    pub(crate) responses: Json<'a>,
+    /// `requestState`: a string, or an empty text.
+    pub(crate) state: Json<'a>,
 }
 
 /// The required inputs by index, each with its key.

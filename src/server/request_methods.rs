@@ -178,7 +178,7 @@ macro_rules! input_methods {
             /// similar function. The response is untrusted input, like the whole request.
             #[must_use]
             pub fn input(&self, key: &str) -> Option<$crate::json::Json<'a>> {
-                self.parts.input_responses.input(key)
+                self.parts.input_responses.responses.get(key)
             }
 
             /// Returns the state that the client sent with the retried request. Returns `None` if the client sent no
@@ -187,7 +187,7 @@ macro_rules! input_methods {
             /// A client may send any value. If security depends on the state, sign it and check the signature.
             #[must_use]
             pub fn request_state(&self) -> Option<$crate::json::Str<'a>> {
-                self.parts.input_responses.request_state()
+                self.parts.input_responses.state.string()
             }
 
             /// Returns whether the response may [require input](Self::require_input): since `2026-07-28`.

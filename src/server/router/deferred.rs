@@ -1,6 +1,6 @@
 //! Handlers that run outside of the event loop: on worker threads, or as tasks.
 
-use crate::json::{Chars, WriteText};
+use crate::json::{Chars, Json, WriteText};
 use crate::server::event::RequestParts;
 use crate::server::features::completion::begins_with;
 use crate::server::features::read_resource::ReadResource;
@@ -72,7 +72,7 @@ pub trait FromRequest<R> {
 /// Creates a [`ReadResource`] from the URI and the reply of a request. The request has no input responses.
 pub fn read_resource<'l: 's, 's>(uri: &'s str, reply: Reply<'l>) -> ReadResource<'s> {
     let Reply { state, config, pending } = reply;
-    let input_responses = InputResponses { responses: &[], state: &[] };
+    let input_responses = InputResponses { responses: Json::NULL, state: Json::NULL };
     let reply = Reply { state, config, pending };
     ReadResource { parts: RequestParts { subject: uri, input_responses, reply } }
 }

@@ -1,6 +1,6 @@
 //! `Call::into_task`: turns a call into a task.
 
-use crate::json::{Json, Writer};
+use crate::json::Writer;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::options::{TaskOptions, requested_ttl};
 use crate::peer::tasks::table::{TaskData, TaskTable, TaskTicket, expiry};
@@ -54,9 +54,7 @@ impl<'a> Call<'a> {
         if revision.has(WireFeature::TasksExtension) {
             return is_declared(self.meta()).then_some(0);
         }
-        let task = Some(self.parts.input_responses.state)
-            .filter(|task| revision.has(WireFeature::Tasks) && !task.is_empty());
-        requested_ttl(Json::trusted(task?))
+        revision.has(WireFeature::Tasks).then(|| requested_ttl(self.parts.input_responses.state))?
     }
 }
 
