@@ -21,7 +21,7 @@ pub(crate) enum Received {
     /// Handled without an event. A request has its response, or is deferred.
     Done,
     /// Handled with an error, which is in `Peer::pending_error`. The error causes an event unless the message came too
-    /// late. If the server has responded to a request, the response is an error, except for `ListSplit`.
+    /// late. If the message is a request, its response is an error. Exception: `ListSplit` follows a valid list.
     Failed,
     /// Handled with an event, which is in `ServerState::pending_event`.
     Event,

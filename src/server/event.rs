@@ -139,7 +139,7 @@ impl Server<'_> {
     /// other cases.
     #[inline(never)]
     pub fn event(&mut self) -> Option<Event<'_>> {
-        // The pending event concerns another message than the chunks. Report the end of the chunks first.
+        // The pending event belongs to another message. Report the end of the chunks first.
         if self.input.take_aborted() {
             return Some(Event::ArgumentsAborted);
         }

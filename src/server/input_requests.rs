@@ -154,10 +154,12 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
 
     /// Requests input for a call. `handler` responds to the call with the outcome and `kept`.
     ///
-    /// The table does not call `handler` if the call ends first, or in three further cases. If the client or the
-    /// revision does not support the input, the response is an error that names the capability. If the table is full
-    /// or no slot is free, the response says that the server is busy. If the server cannot send the request, the call
-    /// fails.
+    /// The table does not call `handler` in these cases:
+    ///
+    /// - The call ends first.
+    /// - The client or the revision does not support the input: the response is an error that names the capability.
+    /// - The table is full or no slot is free: the response says that the server is busy.
+    /// - The server cannot send the request: the call fails.
     pub fn request(
         context: &mut C,
         call: Call<'_>,

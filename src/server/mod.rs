@@ -194,9 +194,9 @@ pub struct Server<'b> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Open,
-    /// The input has ended, and a line still waits for transmit space. The server drops the connection if the client
-    /// reads no output within the grace period. If the client has read all output, the server instead ends the chunked
-    /// response that the line waits for.
+    /// The input has ended, and a line waits for transmit space. If the client reads no output within the grace period,
+    /// the server drops the connection. If all output is read, the server ends the chunked response that blocks the
+    /// line.
     InputEnded,
     /// The application may still respond to requests in flight.
     Grace,

@@ -276,8 +276,8 @@ impl Server<'_> {
                 return false;
             }
         }
-        // The remaining output drains only while the client reads. Each transmission restarts the period for the
-        // output. If the client has read all output, a line waits for the end of a chunked response.
+        // Output drains only while the client reads, so each transmission restarts the period. If the output is empty,
+        // an open chunked response blocks a line.
         let ending = if draining { Ending::Flushing } else { Ending::InputEnded };
         if self.state.peer.output.take_sent_flag() || self.state.ending != ending {
             self.set_ending(ending);

@@ -57,7 +57,7 @@ pub(crate) trait StateAccess: Send {
     fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError);
 }
 
-/// A closure that needs the state. A trait of its own for the same reason as [`WriteBody`].
+/// A closure that accesses the state. Not `dyn FnMut`, because its table costs flash: see [`WriteBody`].
 pub(crate) trait Act {
     fn act(&mut self, state: &mut ServerState<'_>);
 }

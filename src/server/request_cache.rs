@@ -27,7 +27,7 @@ pub(crate) struct MethodPlace {
 /// A `_meta` and the result of parsing it. The result does not depend on the progress token.
 #[derive(Debug)]
 struct Entry {
-    /// The text, in which another progress token counts as a repetition.
+    /// The text. Texts that differ only in the progress token match.
     meta: KnownObject,
     parsed: RequestMeta,
 }

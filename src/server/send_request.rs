@@ -104,9 +104,9 @@ impl<'a> Response<'a> {
 impl Server<'_> {
     /// Sends a request to a client of the handshake era.
     ///
-    /// Without [`cancel`](Server::cancel) and [`reset`](Server::reset), the request ends with exactly one
-    /// [`Event::Response`](crate::server::Event::Response). Those two methods end the request without an event. If the
-    /// session ends or restarts, the outcome is [`RequestFailure::Closed`](crate::RequestFailure::Closed).
+    /// The request ends with exactly one [`Event::Response`](crate::server::Event::Response), unless
+    /// [`cancel`](Server::cancel) or [`reset`](Server::reset) ends it without an event. If the session ends or
+    /// restarts, the outcome is [`RequestFailure::Closed`](crate::RequestFailure::Closed).
     ///
     /// An [`OtherRequest`](crate::input::OtherRequest) has a method of an extension.
     ///

@@ -129,7 +129,7 @@ impl Server<'_> {
         {
             return Err(SendError::Busy);
         }
-        // The hooks end sessions. Only servers that replace their session link the hooks for this purpose.
+        // `OutboundHooks::end_session` ends sessions, so servers with several sessions link the hooks.
         state.in_flight_hooks = Some(&WITH_OUTBOUND);
         let Session { key, lifecycle, negotiated, pending_changes } = session;
         Ok(Session {

@@ -1,4 +1,4 @@
-//! Checks of a router at compile time. The panics are compile errors that name what is wrong.
+//! Checks of a router at compile time. Each panic is a compile error whose message names the mistake.
 // The code runs only at compile time, so an invalid index or an overflow is a compile error.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
