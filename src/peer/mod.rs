@@ -22,8 +22,6 @@ use crate::peer::outbound::IssuedId;
 use crate::peer::request::{InboundData, OutboundData, Request};
 use crate::peer::slots::InFlight;
 use crate::peer::transmit_buffer::TransmitBuffer;
-#[cfg(feature = "alloc")]
-use crate::platform::cold_path;
 use crate::rpc;
 use crate::time::Millis;
 #[cfg(feature = "alloc")]
@@ -164,10 +162,13 @@ impl<'b, R: Role> Peer<'b, R> {
         input: &mut LineDecoder<'_>,
         other: Option<Millis>,
     ) -> Option<Millis> {
-        if !input.is_large() && !self.output.is_large() {
-            return other;
-        }
-        cold_path();
+        let is_large = input.is_large() || self.output.is_large();
+        if is_large { self.shrink_large_buffers(input, other) } else { other }
+    }
+
+    #[cfg(feature = "alloc")]
+    #[cold]
+    fn shrink_large_buffers(&mut self, input: &mut LineDecoder<'_>, other: Option<Millis>) -> Option<Millis> {
         earliest([other, input.shrink_by_deadline(self.now), self.output.shrink_by_deadline(self.now)])
     }
 
