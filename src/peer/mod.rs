@@ -177,7 +177,13 @@ impl<'b, R: Role> Peer<'b, R> {
     /// Omits expired deadlines. The requests with these deadlines wait for transmit space, so a poll would not help.
     #[inline]
     pub(crate) fn next_deadline<const N: usize>(&self, deadlines: [Option<Millis>; N]) -> Option<Millis> {
-        deadlines.into_iter().flatten().filter(|at| *at > self.now).min()
+        let mut next = None;
+        for at in deadlines.into_iter().flatten() {
+            if at > self.now && next.is_none_or(|next| at < next) {
+                next = Some(at);
+            }
+        }
+        next
     }
 
     /// Returns whether a response of the maximum size fits. If so, sets `budget` to the maximum end of the response.
