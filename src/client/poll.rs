@@ -326,8 +326,8 @@ impl Client<'_> {
 }
 
 impl ClientState<'_> {
-    /// Emits the error of a line, unless the message is [late](ProtocolError::is_late). The application may read the line
-    /// with `Client::line`.
+    /// Emits the error of a line, unless the message is [late](ProtocolError::is_late). The application may read the
+    /// line with `Client::line`.
     #[cold]
     #[inline(never)]
     fn report(&mut self, error: ProtocolError) {

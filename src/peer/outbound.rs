@@ -40,7 +40,7 @@ impl<R: Role> Peer<'_, R> {
     }
 
     /// Returns the id of an outbound request: `sequence` × [`stride`](Self::stride) + `index` + 1. The first
-    /// [`OTHER_IDS`](Role::OTHER_IDS) indices are for requests without a slot. The other indices are those of the slots.
+    /// [`OTHER_IDS`](Role::OTHER_IDS) indices are for requests without a slot. The other indices are for the slots.
     pub(crate) fn id_at(&self, sequence: u64, index: u32) -> u64 {
         sequence.saturating_mul(self.stride().into()).saturating_add(index.into()).saturating_add(1)
     }

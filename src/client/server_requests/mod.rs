@@ -62,8 +62,9 @@ impl StateAccess for ClientState<'_> {
 
 /// A request of the server for input, which needs a response. The parameters borrow the receive buffer.
 ///
-/// Every function that responds consumes the request and cannot fail. If a response does not fit, has the wrong kind, or
-/// is not possible in the revision, the client sends a short error instead. The next event is then a [`ProtocolError`].
+/// Every function that responds consumes the request and cannot fail. If a response does not fit, has the wrong kind,
+/// or is not possible in the revision, the client sends a short error instead. The next event is then a
+/// [`ProtocolError`].
 ///
 /// If the application drops the request without a response, the client responds with an error (-32603) at the next
 /// poll. A [deferred](ServerRequest::defer) request remains in flight instead.

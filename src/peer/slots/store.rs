@@ -176,8 +176,8 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Grows the share of each slot to at least `length` bytes. Returns `None` if the slots are lent, the length exceeds
-    /// the limit, or the heap is exhausted.
+    /// Grows the share of each slot to at least `length` bytes. Returns `None` if the slots are lent, the length
+    /// exceeds the limit, or the heap is exhausted.
     fn grow_text(&mut self, length: usize) -> Option<()> {
         match &mut self.store {
             Store::Lent { .. } => {
