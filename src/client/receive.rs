@@ -108,8 +108,6 @@ pub(crate) fn handle_unreadable_line(
             ProtocolError::LineTooLong { limit } => {
                 state.fail_connect(PendingFailure::ResponseTooLong { limit });
             }
-            // The input has ended, so the client cannot fall back.
-            ProtocolError::Truncated => state.fail_connect(PendingFailure::InvalidResponse),
             _ => state.handle_connect_failure(PendingFailure::InvalidResponse),
         }
         return Ok(());

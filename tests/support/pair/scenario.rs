@@ -116,9 +116,8 @@ impl Scenario {
         let stateless = revision == Revision::V2026_07_28;
         let connect = if stateless { Connect::Stateless } else { Connect::Handshake };
         let only = Revisions::only(revision);
-        let info =
-            ClientConfig::new("c", "1").connect(connect).revisions(only).timeouts(TIMES).input_limit(6);
-        let info = Box::leak(Box::new(info.capabilities(declared)));
+        let info = ClientConfig::new("c", "1").connect(connect).revisions(only).timeouts(TIMES);
+        let info = Box::leak(Box::new(info.input_limit(6).capabilities(declared)));
         let slots = Box::leak(vec![client::Slot::EMPTY; 6].into_boxed_slice());
         let client = Client::new(info, leak(1600 + random.below(900)), leak(900 + random.below(900)));
         let client = client.unwrap().in_flight(slots, leak(6 * 200)).seed(seed);
