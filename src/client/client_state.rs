@@ -7,7 +7,7 @@ use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Span, WriteBody, Writer};
-use crate::peer::inbound::Source;
+use crate::peer::inbound::{Source, write_response};
 use crate::peer::lifecycle::{self, State, Table, role};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::{Flags, Outbound, OutboundState, Request};
@@ -473,10 +473,14 @@ impl<'b> ClientState<'b> {
     /// reserved space for the response.
     pub(crate) fn respond_by_itself(&mut self, id: &[u8], stream: StreamId, error: Option<ProtocolError>) {
         self.peer.output.compact();
-        let source = Source::from_id(id);
-        let _ = match error {
-            Some(error) => self.write_error(&source, stream, error, usize::MAX),
-            None => self.write_response(&source, stream, None, usize::MAX, &mut |_: &mut Writer<'_>| true),
-        };
+        if let Some(error) = error {
+            let _ = self.write_error(&Source::from_id(id), stream, error, usize::MAX);
+            return;
+        }
+        let routing = Routing::on_stream(OutboundMessageKind::Result, stream);
+        let _ = write_response(&mut self.peer.output, routing, usize::MAX, |out| {
+            out.wrapped(r#"{"jsonrpc":"2.0","id":"#, id, r#","result":{}}"#);
+            true
+        });
     }
 }

@@ -146,39 +146,16 @@ impl ClientState<'_> {
         error: ProtocolError,
         space: usize,
     ) -> Result<(), ProtocolError> {
-        let mut body = |out: &mut Writer<'_>| {
-            out.key("message");
-            out.display(&error.message());
-        };
-        self.write_response(source, stream, Some(error.response_code()), space, &mut body)
-    }
-
-    /// Writes a response in a message of at most `space` bytes: an error if `error` contains a code, and otherwise a
-    /// result. `body` writes the members of the result, or of the error after the code.
-    pub(crate) fn write_response(
-        &mut self,
-        source: &Source<'_>,
-        stream: StreamId,
-        error: Option<i32>,
-        space: usize,
-        body: &mut dyn WriteBody,
-    ) -> Result<(), ProtocolError> {
-        let kind = error.map_or(OutboundMessageKind::Result, |code| OutboundMessageKind::Error { code });
-        let routing = Routing::on_stream(kind, stream);
+        let code = error.response_code();
+        let routing = Routing::on_stream(OutboundMessageKind::Error { code }, stream);
         let Peer { output, in_flight, .. } = &mut self.peer;
         let id = source.id(in_flight);
-        let related = self.config.tasks.filter(|_| error.is_none());
         write_response(output, routing, space, |out| {
-            match error {
-                Some(code) => begin_error(out, id, code),
-                None => out.wrapped(r#"{"jsonrpc":"2.0","id":"#, id, r#","result":{"#),
-            }
-            let valid = body.write(out);
-            if let Some(tasks) = related {
-                (tasks.hooks.write_related)(source, in_flight, out);
-            }
+            begin_error(out, id, code);
+            out.key("message");
+            out.display(&error.message());
             out.token(END);
-            valid
+            true
         })
         .map_err(|error| error.with_limit(output.max_reply_size()))
     }
@@ -213,7 +190,28 @@ impl ClientState<'_> {
         body: &mut dyn WriteBody,
     ) -> Result<(), ProtocolError> {
         let Pending { source, context, .. } = pending;
-        self.write_response(source, context.stream, error, self.peer.available(), body)?;
+        let kind = error.map_or(OutboundMessageKind::Result, |code| OutboundMessageKind::Error { code });
+        let routing = Routing::on_stream(kind, context.stream);
+        let space = self.peer.available();
+        let Peer { output, in_flight, .. } = &mut self.peer;
+        let id = source.id(in_flight);
+        let related = self.config.tasks.filter(|_| error.is_none());
+        write_response(output, routing, space, |out| {
+            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.json_bytes(id);
+            out.key(if error.is_none() { "result" } else { "error" });
+            out.begin_object();
+            if let Some(code) = error {
+                out.field_integer("code", code.into());
+            }
+            let valid = body.write(out);
+            if let Some(tasks) = related {
+                (tasks.hooks.write_related)(source, in_flight, out);
+            }
+            out.token(END);
+            valid
+        })
+        .map_err(|error| error.with_limit(output.max_reply_size()))?;
         self.peer.close(source);
         Ok(())
     }
