@@ -59,6 +59,7 @@ mod owned;
 mod pending;
 mod printable;
 mod promise;
+mod pump;
 mod query;
 mod reconnect;
 mod request;
@@ -105,6 +106,7 @@ pub use crate::outbound_request::{ClientResponse, RequestError};
 pub use crate::owned::{Notification, Progress, ServerDetails, TaskUpdate, ToolDescription};
 pub use crate::pending::{Canceller, PendingCall, PendingRequest};
 pub use crate::printable::Printable;
+pub use crate::pump::{PumpStatus, Waker};
 pub use crate::reconnect::Reconnect;
 #[doc(hidden)]
 pub use crate::request_span::RequestSpan;

@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use mcp_proto::{Action, Clock, Machine, Millis, Transmit};
 
-use mcp_proto_handles::{BlockingStream, Wake, lock};
+use mcp_proto_handles::{BlockingStream, PumpStatus, Wake, lock};
 
-use crate::pump::{DRAIN_TIME, PumpImpl, PumpStatus, RunOptions};
+use crate::pump::{DRAIN_TIME, PumpImpl, RunOptions};
 use crate::read_buffer::{READ_SIZE, ReadBuffer};
 use crate::sync::{wait, wait_for};
 

@@ -10,13 +10,13 @@ use std::thread;
 use mcp_proto::{Client, ClientCapabilities, Clock, Observer};
 use mcp_proto_handles::{
     ClientCloseGuard, ClientSession, ClientSettings, ClientShared, ConnectError, Ending, InputResponse,
-    Notification, NotificationQueue, ServerDetails, ServerRequest, ServerRequestHandler,
+    Notification, NotificationQueue, PumpStatus, ServerDetails, ServerRequest, ServerRequestHandler,
     ServerRequestResponder, Stderr, block_on,
 };
 
 use crate::child::ExitPolicy;
 use crate::client_handle::ClientHandle;
-use crate::pump::{OpenPump, Pump, PumpStatus, RunOptions};
+use crate::pump::{OpenPump, Pump, RunOptions};
 use crate::reconnect::{Reconnect, wait_for_attempt};
 use crate::source::{Link, Source, Teardown};
 use crate::stream::Stream;

@@ -96,7 +96,7 @@ pub use crate::handler::{Router, route};
 pub use crate::listen::Listener;
 pub use crate::notifications::{Notifications, Subscription};
 pub use crate::pending::{PendingCall, PendingRequest, TaskCall};
-pub use crate::pump::{Pump, PumpStatus, Waker};
+pub use crate::pump::Pump;
 pub use crate::reconnect::Reconnect;
 pub use crate::responder::Responder;
 pub use crate::serve::{Serve, serve};
@@ -109,9 +109,9 @@ pub use mcp_proto_handles::json_schema;
 pub use mcp_proto_handles::{
     CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientResponse, CompleteResult,
     ConnectError, Defer, Ending, HttpFailure, InputResponse, Notification, PeerError, Printable, Progress,
-    PromptDescription, PromptResult, ReadResult, Refusal, RequestError, RequestHook, RequestInfo,
+    PromptDescription, PromptResult, PumpStatus, ReadResult, Refusal, RequestError, RequestHook, RequestInfo,
     RequestOutcome, ResourceDescription, ServeError, ServerDetails, ServerRequest, SkillDescription, Stderr,
-    StderrTail, Stop, TaskUpdate, TemplateDescription, ToolDescription,
+    StderrTail, Stop, TaskUpdate, TemplateDescription, ToolDescription, Waker,
 };
 
 #[cfg(any(doc, doctest))]

@@ -12,12 +12,12 @@ use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
 use mcp_proto::{Action, Clock, Machine, Millis, Receive};
-use mcp_proto_handles::Wake;
+use mcp_proto_handles::{PumpStatus, Wake};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::output::Output;
-use crate::pump::{DRAIN_TIME, PumpImpl, PumpStatus, RunOptions};
+use crate::pump::{DRAIN_TIME, PumpImpl, RunOptions};
 use crate::read_buffer::{MIN_READ_SIZE, ReadBuffer};
 use crate::waker::WakePipe;
 

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use mcp_proto::{Clock, Machine, Millis};
-use mcp_proto_handles::{HttpFailure, Wake};
+use mcp_proto_handles::{HttpFailure, PumpStatus, Wake, Waker};
 
 use crate::blocking_pump::BlockingPump;
 #[cfg(unix)]
@@ -92,17 +92,6 @@ pub(crate) struct RunOptions {
 /// A function that creates a pump for captured streams.
 pub(crate) type OpenPump = Box<dyn FnOnce(Clock) -> io::Result<Pump> + Send>;
 
-/// The reason why [`Pump::run`] returned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PumpStatus {
-    /// The state machine has an event.
-    Event,
-    /// A [`Waker`] was used.
-    Woken,
-    /// The connection is closed.
-    Closed,
-}
-
 impl Pump {
     /// Creates a pump between these streams.
     ///
@@ -180,7 +169,7 @@ impl Pump {
     /// Returns a waker with which any thread can make [`run`](Pump::run) return.
     #[must_use]
     pub fn waker(&self) -> Waker {
-        Waker { wake: self.pump.wake() }
+        Waker::new(self.pump.wake())
     }
 }
 
@@ -211,26 +200,5 @@ fn descriptor(stream: &dyn std::any::Any) -> Option<std::os::fd::BorrowedFd<'_>>
 impl std::fmt::Debug for Pump {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pump").finish_non_exhaustive()
-    }
-}
-
-/// A handle that wakes a [`Pump`] from any thread.
-///
-/// The current or next call of [`Pump::run`] returns [`PumpStatus::Woken`]. Clones wake the same pump.
-#[derive(Clone)]
-pub struct Waker {
-    wake: Wake,
-}
-
-impl Waker {
-    /// Wakes the pump.
-    pub fn wake(&self) {
-        (self.wake)();
-    }
-}
-
-impl std::fmt::Debug for Waker {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Waker").finish_non_exhaustive()
     }
 }

@@ -6,10 +6,10 @@ use std::thread;
 
 use mcp_proto::server::{Event, ServerConfig};
 use mcp_proto::{Clock, Server};
-use mcp_proto_handles::{RequestHook, ServeError, ServerSettings, ServerShared, Stop};
+use mcp_proto_handles::{PumpStatus, RequestHook, ServeError, ServerSettings, ServerShared, Stop};
 
 use crate::pool::{Pool, PoolGuard};
-use crate::pump::{OpenPump, Pump, PumpStatus, RunOptions};
+use crate::pump::{OpenPump, Pump, RunOptions};
 use crate::stream::{ShutdownOnDrop, Stream, halves};
 use crate::worker::ServerHandle;
 

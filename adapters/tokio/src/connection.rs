@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use mcp_proto::{Client, Observer};
 use mcp_proto_handles::{
-    ClientCloseGuard, ClientSession, ClientSettings, ClientShared, ConnectError, Reconnect, ServerDetails,
-    ServerRequestHandler,
+    ClientCloseGuard, ClientSession, ClientSettings, ClientShared, ConnectError, PumpStatus, Reconnect,
+    ServerDetails, ServerRequestHandler,
 };
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
 use crate::child::ServerProcess;
-use crate::pump::PumpStatus;
+use crate::pump::{PumpImpl, run_until};
 use crate::pump_state::PumpState;
-use crate::source::{Link, LinkPump, Source, stop};
+use crate::source::{Link, Source, stop};
 
 /// The sender of the result of the first connection.
 pub(crate) type Report = oneshot::Sender<Result<ServerDetails, ConnectError>>;
@@ -78,7 +78,7 @@ impl Connection {
     /// error if the first connection was never established.
     async fn run_connections(
         &mut self,
-        mut pump: LinkPump,
+        mut pump: Box<dyn PumpImpl + Send>,
         process: &mut Option<ServerProcess>,
         source: &mut Source,
         start: Instant,
@@ -86,10 +86,10 @@ impl Connection {
         let Connection { settings, observer, handler, reconnect, shared, report } = self;
         let config = settings.config();
         let mut client = settings.client(&config, observer.as_mut())?;
-        let mut session = ClientSession::new(shared, pump.wake(), handler.clone());
+        let mut session = ClientSession::new(shared, pump.state().wake(), handler.clone());
         session.set_tool_filter(settings.permits_tool);
         session.set_reconnect(reconnect.filter(|_| source.is_reusable()));
-        run_connection(&mut pump, &mut client, &mut session, shared, report).await?;
+        run_connection(&mut *pump, &mut client, &mut session, shared, report).await?;
         let mut state = PumpState::new(start);
         // Close the streams first, so that the old process can exit.
         drop(pump);
@@ -111,9 +111,9 @@ impl Connection {
             *process = link.process;
             shared.set_process_id(process.as_ref().and_then(ServerProcess::id));
             client.reconnect();
-            session.connection_opened(link.pump.wake());
+            session.connection_opened(link.pump.state().wake());
             // A failed handshake is a failed attempt.
-            let _ = run_connection(&mut link.pump, &mut client, &mut session, shared, report).await;
+            let _ = run_connection(&mut *link.pump, &mut client, &mut session, shared, report).await;
         }
         Ok(())
     }
@@ -121,7 +121,7 @@ impl Connection {
 
 /// Runs the event loop until the connection closes. Returns an error if the connection was never established.
 async fn run_connection(
-    pump: &mut LinkPump,
+    pump: &mut (dyn PumpImpl + Send),
     client: &mut Client<'_>,
     session: &mut ClientSession,
     shared: &ClientShared,
@@ -129,10 +129,10 @@ async fn run_connection(
 ) -> Result<(), ConnectError> {
     let mut outcome = Err(ConnectError::Closed(None));
     loop {
-        let until = session.process_commands(client, pump.now());
-        match pump.run_until(client, until).await {
+        let until = session.process_commands(client, pump.state().now());
+        match run_until(pump, client, until).await {
             PumpStatus::Closed => return outcome,
-            PumpStatus::Woken if session.is_overdue(pump.now()) => return outcome,
+            PumpStatus::Woken if session.is_overdue(pump.state().now()) => return outcome,
             PumpStatus::Woken => {}
             PumpStatus::Event => match session.handle_event(client, pump.failure()) {
                 Some(Ok(details)) => {

@@ -84,11 +84,12 @@ pub use mcp_proto_handles::{
     CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ChunkWriter, ClientHandle,
     ClientResponse, CompleteResult, ConnectError, Defer, Ending, HttpFailure, InputResponse, Notification,
     Notifications, PeerError, PendingCall, PendingRequest, Printable, Progress, PromptDescription,
-    PromptResult, ReadResult, Reconnect, Refusal, RequestError, RequestHook, RequestInfo, RequestOutcome,
-    ResourceDescription, Responder, ServeError, ServerDetails, ServerRequest, SkillDescription, Stderr,
-    StderrTail, Stop, Subscription, TaskCall, TaskUpdate, TemplateDescription, ToolDescription,
+    PromptResult, PumpStatus, ReadResult, Reconnect, Refusal, RequestError, RequestHook, RequestInfo,
+    RequestOutcome, ResourceDescription, Responder, ServeError, ServerDetails, ServerRequest,
+    SkillDescription, Stderr, StderrTail, Stop, Subscription, TaskCall, TaskUpdate, TemplateDescription,
+    ToolDescription, Waker,
 };
-pub use pump::{Pump, PumpStatus, Waker};
+pub use pump::Pump;
 pub use serve::{Serve, serve};
 pub use tasks::ServerHandle;
 

@@ -6,11 +6,10 @@ use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::mem;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mcp_proto::{Action, Machine, Millis, Receive, Transmit};
-use mcp_proto_handles::{Signal, Wake};
+use mcp_proto_handles::{HttpFailure, PumpStatus, Wake, Waker};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
@@ -75,15 +74,39 @@ enum OutputState {
     Closed,
 }
 
-/// The reason why [`Pump::run`] returned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PumpStatus {
-    /// The state machine has an event.
-    Event,
-    /// A [`Waker`] was used.
-    Woken,
-    /// The connection is closed.
-    Closed,
+/// The implementation of a pump.
+pub(crate) trait PumpImpl {
+    fn state(&mut self) -> &mut PumpState;
+
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        machine: &mut dyn Machine,
+        until: Option<Millis>,
+    ) -> Poll<PumpStatus>;
+
+    /// Returns the failure of the last closed stream, until the pump looks for further input. Returns `None` without
+    /// a failure, and for all pumps except HTTP.
+    fn failure(&self) -> Option<HttpFailure> {
+        None
+    }
+}
+
+/// Moves bytes or messages until there is a status to return. Returns [`PumpStatus::Woken`] no later than `until`.
+pub(crate) async fn run_until<P: PumpImpl + ?Sized>(
+    pump: &mut P,
+    machine: &mut (dyn Machine + Send),
+    until: Option<Millis>,
+) -> PumpStatus {
+    poll_fn(|context| {
+        if pump.state().must_yield(context) {
+            return Poll::Pending;
+        }
+        let status = pump.poll(context, machine, until);
+        pump.state().count(&status);
+        status
+    })
+    .await
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
@@ -124,15 +147,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         machine: &mut (dyn Machine + Send),
         until: Option<Millis>,
     ) -> PumpStatus {
-        poll_fn(|context| {
-            if self.state.must_yield(context) {
-                return Poll::Pending;
-            }
-            let status = self.poll(context, machine, until);
-            self.state.count(&status);
-            status
-        })
-        .await
+        run_until(self, machine, until).await
     }
 
     /// Returns the current time of the pump's clock. The state machine uses the same clock.
@@ -144,48 +159,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
     /// Returns a waker with which any thread or task can make [`run`](Pump::run) return.
     #[must_use]
     pub fn waker(&self) -> Waker {
-        self.state.waker()
+        Waker::new(self.state.wake())
     }
 
     pub(crate) fn wake(&self) -> Wake {
         self.state.wake()
-    }
-
-    fn poll(
-        &mut self,
-        context: &mut Context<'_>,
-        machine: &mut dyn Machine,
-        until: Option<Millis>,
-    ) -> Poll<PumpStatus> {
-        loop {
-            let now = self.now();
-            let io = match machine.poll(now) {
-                Action::Event => return Poll::Ready(PumpStatus::Event),
-                Action::Closed => return self.poll_shutdown(context, now),
-                Action::Io(io) => io,
-            };
-            let deadline = io.deadline().into_iter().chain(until).min();
-            let (transmit, receive) = io.split();
-            if self.reads < MAX_READS && self.try_read(context, receive) {
-                self.reads += 1;
-                continue;
-            }
-            let must_yield = mem::take(&mut self.reads) >= MAX_READS;
-            let has_progress = self.try_write(context, transmit, now);
-            let deadline = deadline.into_iter().chain(self.output_state.drain_until()).min();
-            if self.state.is_woken(context, until, now) {
-                return Poll::Ready(PumpStatus::Woken);
-            }
-            let poll_again = has_progress || self.state.poll_deadline(context, deadline);
-            if must_yield {
-                // Yield to other tasks, even if more input is ready.
-                context.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            if !poll_again {
-                return Poll::Pending;
-            }
-        }
     }
 
     /// Reads directly into the space of the state machine, if there is any. Returns `true` if the state machine must
@@ -258,6 +236,49 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
     }
 }
 
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> PumpImpl for Pump<R, W> {
+    fn state(&mut self) -> &mut PumpState {
+        &mut self.state
+    }
+
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        machine: &mut dyn Machine,
+        until: Option<Millis>,
+    ) -> Poll<PumpStatus> {
+        loop {
+            let now = self.now();
+            let io = match machine.poll(now) {
+                Action::Event => return Poll::Ready(PumpStatus::Event),
+                Action::Closed => return self.poll_shutdown(context, now),
+                Action::Io(io) => io,
+            };
+            let deadline = io.deadline().into_iter().chain(until).min();
+            let (transmit, receive) = io.split();
+            if self.reads < MAX_READS && self.try_read(context, receive) {
+                self.reads += 1;
+                continue;
+            }
+            let must_yield = mem::take(&mut self.reads) >= MAX_READS;
+            let has_progress = self.try_write(context, transmit, now);
+            let deadline = deadline.into_iter().chain(self.output_state.drain_until()).min();
+            if self.state.is_woken(context, until, now) {
+                return Poll::Ready(PumpStatus::Woken);
+            }
+            let poll_again = has_progress || self.state.poll_deadline(context, deadline);
+            if must_yield {
+                // Yield to other tasks, even if more input is ready.
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            if !poll_again {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
 impl OutputState {
     /// Returns the time until which the pump reads input after a failed write. Returns `None` without such a failure.
     fn drain_until(self) -> Option<Millis> {
@@ -271,20 +292,5 @@ impl OutputState {
 impl<R, W> std::fmt::Debug for Pump<R, W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pump").finish_non_exhaustive()
-    }
-}
-
-/// A handle that wakes a [`Pump`] from any thread or task.
-///
-/// The current or next call of [`Pump::run`] returns [`PumpStatus::Woken`]. Clones wake the same pump.
-#[derive(Debug, Clone)]
-pub struct Waker {
-    pub(crate) woken: Arc<Signal<bool>>,
-}
-
-impl Waker {
-    /// Wakes the pump.
-    pub fn wake(&self) {
-        self.woken.update(|woken| *woken = true);
     }
 }

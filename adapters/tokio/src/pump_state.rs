@@ -7,10 +7,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcp_proto::Millis;
-use mcp_proto_handles::{Signal, Wake};
+use mcp_proto_handles::{PumpStatus, Signal, Wake};
 use tokio::time::{Instant, Sleep, sleep_until};
-
-use crate::pump::{PumpStatus, Waker};
 
 /// Maximum number of consecutive polls with a status before the task yields to other tasks.
 const MAX_EVENTS: u8 = 32;
@@ -34,14 +32,10 @@ impl PumpState {
         Millis(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
-    pub(crate) fn waker(&self) -> Waker {
-        Waker { woken: Arc::clone(&self.woken) }
-    }
-
     /// Returns a callback that wakes the pump.
     pub(crate) fn wake(&self) -> Wake {
-        let waker = self.waker();
-        Arc::new(move || waker.wake())
+        let woken = Arc::clone(&self.woken);
+        Arc::new(move || woken.update(|woken| *woken = true))
     }
 
     /// Returns `true` if the task must yield to other tasks before the next poll. Wakes the task in this case.

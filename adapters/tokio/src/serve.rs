@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use mcp_proto::server::{Event, ServerConfig};
-use mcp_proto_handles::{ServeError, ServerSettings, ServerShared, Stop};
+use mcp_proto_handles::{PumpStatus, ServeError, ServerSettings, ServerShared, Stop};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 
 use crate::blocking::{Input, Output};
-use crate::pump::{Pump, PumpStatus};
+use crate::pump::Pump;
 use crate::tasks::ServerHandle;
 
 /// Serves on stdin and stdout until the client disconnects: [`Serve::stdio`] with the default limits.
@@ -133,8 +133,7 @@ impl<'i> Serve<'i> {
         let workers = self.workers.unwrap_or_else(|| ServerHandle::permits(self.settings.workers));
         let mut server = self.settings.server()?;
         let mut pump = Pump::new(input, output);
-        let waker = pump.waker();
-        let shared = ServerShared::new(Arc::new(move || waker.wake()), requests, None, hooks);
+        let shared = ServerShared::new(pump.wake(), requests, None, hooks);
         // Cancels all tasks, even if the handler panics or the future is dropped.
         let _guard = shared.close_guard();
         let _listener = self.stop.map(|stop| {

@@ -4,16 +4,15 @@ use std::io;
 use std::pin::Pin;
 use std::process::ExitStatus;
 
-use mcp_proto::{Machine, Millis};
-use mcp_proto_handles::{ClientShared, Ending, HttpFailure, Stderr, Wake};
+use mcp_proto_handles::{ClientShared, Ending, Stderr};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
 use tokio::time::Instant;
 
 use crate::child::ServerProcess;
 #[cfg(feature = "http")]
-use crate::http::{HttpPump, HttpSource};
-use crate::pump::{Pump, PumpStatus};
+use crate::http::HttpSource;
+use crate::pump::{Pump, PumpImpl};
 
 pub(crate) type Input = Box<dyn AsyncRead + Send + Unpin>;
 pub(crate) type Output = Box<dyn AsyncWrite + Send + Unpin>;
@@ -39,16 +38,9 @@ pub(crate) enum ServerSource {
 
 /// An open connection.
 pub(crate) struct Link {
-    pub(crate) pump: LinkPump,
+    pub(crate) pump: Box<dyn PumpImpl + Send>,
     /// The process to stop after the streams have closed.
     pub(crate) process: Option<ServerProcess>,
-}
-
-/// The pump of a connection.
-pub(crate) enum LinkPump {
-    Streams(Pump<Input, Output>),
-    #[cfg(feature = "http")]
-    Http(Box<HttpPump>),
 }
 
 impl Source {
@@ -63,57 +55,15 @@ impl Source {
             ServerSource::Once(streams) => (streams.take().ok_or(io::ErrorKind::NotConnected)?, None),
             #[cfg(feature = "http")]
             ServerSource::Http(source) => {
-                let pump = LinkPump::Http(Box::new(source.open(start)?));
-                return Ok(Link { pump, process: None });
+                return Ok(Link { pump: Box::new(source.open(start)?), process: None });
             }
         };
-        Ok(Link { pump: LinkPump::Streams(Pump::with_clock(input, output, start)), process })
+        Ok(Link { pump: Box::new(Pump::with_clock(input, output, start)), process })
     }
 
     /// Returns `true` if the source can be opened again.
     pub(crate) fn is_reusable(&self) -> bool {
         !matches!(self.server, ServerSource::Once(_))
-    }
-}
-
-impl LinkPump {
-    pub(crate) async fn run_until(
-        &mut self,
-        machine: &mut (dyn Machine + Send),
-        until: Option<Millis>,
-    ) -> PumpStatus {
-        match self {
-            LinkPump::Streams(pump) => pump.run_until(machine, until).await,
-            #[cfg(feature = "http")]
-            LinkPump::Http(pump) => pump.run_until(machine, until).await,
-        }
-    }
-
-    pub(crate) fn now(&self) -> Millis {
-        match self {
-            LinkPump::Streams(pump) => pump.now(),
-            #[cfg(feature = "http")]
-            LinkPump::Http(pump) => pump.now(),
-        }
-    }
-
-    /// Returns a callback that wakes the pump.
-    pub(crate) fn wake(&self) -> Wake {
-        match self {
-            LinkPump::Streams(pump) => pump.wake(),
-            #[cfg(feature = "http")]
-            LinkPump::Http(pump) => pump.wake(),
-        }
-    }
-
-    /// Returns the failure of the last closed stream, until the pump looks for further input. Returns `None` without
-    /// a failure, and for all pumps except HTTP.
-    pub(crate) fn failure(&self) -> Option<HttpFailure> {
-        match self {
-            LinkPump::Streams(_) => None,
-            #[cfg(feature = "http")]
-            LinkPump::Http(pump) => pump.failure(),
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use bytes::{Buf, Bytes};
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, HeaderValue, Request, Uri, response};
 use mcp_proto::json::Json;
-use mcp_proto::{Buffer, Millis, OutboundMessage, StreamId};
+use mcp_proto::{Buffer, Millis, OutboundMessage, Receive, StreamId, Transmit};
 use mcp_proto_http::HeaderFields;
 use mcp_proto_http::client::{Begin, Exchange, ExchangeId, Finish, Head, HttpClient, check_tool_headers};
 
@@ -39,6 +39,8 @@ pub struct HttpExchanges {
     refusals: HashMap<ExchangeId, HttpFailure>,
     /// A stream that has closed after its last message, and its failure if the request failed.
     closed: Option<(StreamId, Option<HttpFailure>)>,
+    /// The failure of the last closed stream, until [`step`](HttpExchanges::step) looks for further input.
+    failure: Option<HttpFailure>,
     /// Whether the server has ended the session, and [`receive`](HttpExchanges::receive) has not returned the end
     /// yet.
     is_lost: bool,
@@ -51,6 +53,8 @@ pub enum HttpAction {
     Send(ExchangeId, Box<Request<Bytes>>),
     /// Close the connection of this exchange. Later reports of the exchange have no effect.
     Abort(ExchangeId),
+    /// Close the connections of all exchanges, because the server has ended the session.
+    AbortAll,
     /// This step needs no action. Continue with the next step.
     Continue,
 }
@@ -123,8 +127,52 @@ impl HttpExchanges {
             reports: VecDeque::new(),
             refusals: HashMap::new(),
             closed: None,
+            failure: None,
             is_lost: false,
         })
+    }
+
+    /// Moves one message between the client and the server, or handles one report. `next` returns the next report of the
+    /// HTTP library.
+    ///
+    /// Returns the action for the owner, or `None` if there is nothing to do.
+    pub fn step(
+        &mut self,
+        transmit: Transmit<'_>,
+        receive: Receive<'_>,
+        now: Millis,
+        next: impl FnOnce() -> Option<HttpReport>,
+    ) -> Option<HttpAction> {
+        if let Some(message) = transmit.frame()
+            && let Some(action) = self.send(&message)
+        {
+            transmit.sent(message.message().len());
+            return Some(action);
+        }
+        if let Some(action) = self.send_due(now) {
+            return Some(action);
+        }
+        if !receive.is_ready() {
+            return None;
+        }
+        let mut failure = None;
+        let action = self.receive(now, next, |received| match received {
+            HttpReceived::Message(message, stream) => _ = receive.message(message, stream),
+            HttpReceived::Closed(stream, reason) => {
+                failure = reason;
+                let _ = receive.stream_closed(stream);
+            }
+            HttpReceived::SessionLost => receive.eof(),
+        });
+        self.failure = failure;
+        action
+    }
+
+    /// Returns the failure of the last closed stream, until [`step`](HttpExchanges::step) looks for further input.
+    /// Returns `None` without a failure.
+    #[must_use]
+    pub fn failure(&self) -> Option<HttpFailure> {
+        self.failure.clone()
     }
 
     /// Begins to send a message, and returns the action for the owner. Returns `None` if the message has to wait.
@@ -195,6 +243,7 @@ impl HttpExchanges {
             });
         } else if std::mem::take(&mut self.is_lost) {
             take(HttpReceived::SessionLost);
+            return Some(HttpAction::AbortAll);
         } else {
             return None;
         }

@@ -5,22 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_proto::{Action, Clock, Machine};
-use mcp_proto_handles::{HttpFailure, HttpReceived, Wake, lock};
+use mcp_proto_handles::{HttpFailure, PumpStatus, Wake, lock};
 
 use super::transport::Transport;
-use crate::pump::{PumpImpl, PumpStatus, RunOptions};
+use crate::pump::{PumpImpl, RunOptions};
 use crate::sync::{wait, wait_for};
 
 /// Sends each message of a client in an HTTP request, and passes the responses to the client.
 pub(super) struct HttpPump {
     transport: Transport,
-    /// The failure of the last closed stream, if there was one. Cleared when the pump looks for the next report.
-    failure: Option<HttpFailure>,
 }
 
 impl HttpPump {
     pub(super) fn new(transport: Transport) -> HttpPump {
-        HttpPump { transport, failure: None }
+        HttpPump { transport }
     }
 }
 
@@ -39,31 +37,9 @@ impl PumpImpl for HttpPump {
             };
             let deadline = io.deadline();
             let (transmit, receive) = io.split();
-            if let Some(message) = transmit.frame() {
-                let length = transmit.bytes().len();
-                if self.transport.send(&message) {
-                    transmit.sent(length);
-                    continue;
-                }
-            }
-            if self.transport.send_due(now) {
-                continue;
-            }
             let is_ready = receive.is_ready();
-            if is_ready {
-                let failure = &mut self.failure;
-                *failure = None;
-                let has_received = self.transport.receive(now, |received| match received {
-                    HttpReceived::Message(message, stream) => _ = receive.message(message, stream),
-                    HttpReceived::Closed(stream, reason) => {
-                        *failure = reason;
-                        let _ = receive.stream_closed(stream);
-                    }
-                    HttpReceived::SessionLost => receive.eof(),
-                });
-                if has_received {
-                    continue;
-                }
+            if self.transport.step(transmit, receive, now) {
+                continue;
             }
             let mut queue = lock(&reports.queue);
             if is_ready && queue.has_reports() {
@@ -90,6 +66,6 @@ impl PumpImpl for HttpPump {
     }
 
     fn failure(&self) -> Option<HttpFailure> {
-        self.failure.clone()
+        self.transport.failure()
     }
 }

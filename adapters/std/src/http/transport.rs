@@ -5,8 +5,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_proto::{Clock, Millis, OutboundMessage};
-use mcp_proto_handles::{HttpAction, HttpEndpoint, HttpExchanges, HttpPart, HttpReceived, HttpReport, lock};
+use mcp_proto::{Clock, Millis, OutboundMessage, Receive, Transmit};
+use mcp_proto_handles::{
+    HttpAction, HttpEndpoint, HttpExchanges, HttpFailure, HttpPart, HttpReceived, HttpReport, lock,
+};
 use mcp_proto_http::client::ExchangeId;
 
 use super::worker::{Job, Reports, Worker};
@@ -22,8 +24,30 @@ pub(super) struct Transport {
     endpoint: HttpEndpoint,
     exchanges: HttpExchanges,
     pub(super) reports: Arc<Reports>,
+    workers: Workers,
+}
+
+/// The threads that perform requests.
+#[derive(Default)]
+struct Workers {
     busy: HashMap<ExchangeId, Worker>,
     idle: Vec<Worker>,
+}
+
+impl Workers {
+    /// Returns the next report. At the end of an exchange, its thread becomes idle.
+    fn next_report(&mut self, reports: &Reports) -> Option<HttpReport> {
+        let report = reports.take(&mut lock(&reports.queue))?;
+        if let HttpPart::End(_) = report.part {
+            let worker = self.busy.remove(&report.exchange);
+            self.idle.extend(worker.filter(|_| self.idle.len() < MAX_IDLE));
+        }
+        Some(report)
+    }
+
+    fn abort_all(&mut self) {
+        self.busy.drain().for_each(|(_, worker)| worker.abort());
+    }
 }
 
 impl Transport {
@@ -36,8 +60,7 @@ impl Transport {
             exchanges: HttpExchanges::new(&endpoint, cfg!(feature = "https"), requests, longest)?,
             endpoint,
             reports: Arc::default(),
-            busy: HashMap::new(),
-            idle: Vec::new(),
+            workers: Workers::default(),
         })
     }
 
@@ -61,28 +84,21 @@ impl Transport {
     /// Passes the next message or end to `take`. Returns `false` if there is no report. At the end of the session,
     /// closes the connections of all exchanges.
     pub(super) fn receive(&mut self, now: Millis, take: impl FnOnce(HttpReceived<'_>)) -> bool {
-        let (reports, busy, idle) = (&self.reports, &mut self.busy, &mut self.idle);
-        let next = || {
-            let report = reports.take(&mut lock(&reports.queue))?;
-            if let HttpPart::End(_) = report.part {
-                let worker = busy.remove(&report.exchange);
-                idle.extend(worker.filter(|_| idle.len() < MAX_IDLE));
-            }
-            Some(report)
-        };
-        let mut is_lost = false;
-        let action = self.exchanges.receive(now, next, |received| {
-            is_lost = matches!(received, HttpReceived::SessionLost);
-            take(received);
-        });
-        if is_lost {
-            self.abort_all();
-        }
+        let action = self.exchanges.receive(now, || self.workers.next_report(&self.reports), take);
         self.perform(action)
     }
 
-    fn abort_all(&mut self) {
-        self.busy.drain().for_each(|(_, worker)| worker.abort());
+    /// Moves one message between the client and the server, or handles one report: see [`HttpExchanges::step`]. Returns
+    /// `false` if there is nothing to do.
+    pub(super) fn step(&mut self, transmit: Transmit<'_>, receive: Receive<'_>, now: Millis) -> bool {
+        let next = || self.workers.next_report(&self.reports);
+        let action = self.exchanges.step(transmit, receive, now, next);
+        self.perform(action)
+    }
+
+    /// Returns the failure of the last closed stream: see [`HttpExchanges::failure`].
+    pub(super) fn failure(&self) -> Option<HttpFailure> {
+        self.exchanges.failure()
     }
 
     /// Performs an action. Returns `false` if there is none.
@@ -90,10 +106,11 @@ impl Transport {
         match action {
             Some(HttpAction::Send(exchange, request)) => self.start(Job { exchange, request }),
             Some(HttpAction::Abort(exchange)) => {
-                if let Some(worker) = self.busy.remove(&exchange) {
+                if let Some(worker) = self.workers.busy.remove(&exchange) {
                     worker.abort();
                 }
             }
+            Some(HttpAction::AbortAll) => self.workers.abort_all(),
             Some(HttpAction::Continue) => {}
             None => return false,
         }
@@ -102,11 +119,11 @@ impl Transport {
 
     fn start(&mut self, job: Job) {
         let exchange = job.exchange;
-        let worker = self.idle.pop().map_or_else(|| Worker::start(&self.endpoint, &self.reports), Ok);
+        let worker = self.workers.idle.pop().map_or_else(|| Worker::start(&self.endpoint, &self.reports), Ok);
         match worker {
             Ok(worker) => {
                 worker.perform(job);
-                self.busy.insert(exchange, worker);
+                self.workers.busy.insert(exchange, worker);
             }
             Err(error) => self.reports.add_failure(exchange, error.to_string()),
         }
@@ -114,7 +131,7 @@ impl Transport {
 
     /// Ends the session on the server, and waits for the confirmation.
     pub(super) fn end_session(&mut self, clock: Clock) {
-        self.abort_all();
+        self.workers.abort_all();
         let now = clock.now();
         let Some((exchange, request)) = self.exchanges.shutdown(now) else { return };
         self.start(Job { exchange, request });
@@ -137,6 +154,6 @@ impl Transport {
 impl Drop for Transport {
     fn drop(&mut self) {
         self.reports.close();
-        self.abort_all();
+        self.workers.abort_all();
     }
 }

@@ -1,20 +1,17 @@
 //! A pump for a client over HTTP. A task performs each request.
 
 use std::collections::HashMap;
-use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use mcp_proto::{Action, Machine, Millis};
-use mcp_proto_handles::{
-    Bytes, HttpAction, HttpExchanges, HttpFailure, HttpPart, HttpReceived, HttpReport, Wake,
-};
+use mcp_proto_handles::{Bytes, HttpAction, HttpExchanges, HttpFailure, HttpPart, HttpReport, PumpStatus};
 use mcp_proto_http::client::ExchangeId;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::sender::HttpSender;
-use crate::pump::PumpStatus;
+use crate::pump::PumpImpl;
 use crate::pump_state::PumpState;
 
 /// Maximum number of queued reports.
@@ -27,8 +24,6 @@ pub(crate) struct HttpPump {
     state: PumpState,
     exchanges: HttpExchanges,
     tasks: Tasks,
-    /// The failure of the last closed stream, if there was one. Cleared when the pump looks for the next report.
-    failure: Option<HttpFailure>,
     /// The exchange that ends the session, and its deadline.
     ending: Option<(ExchangeId, Millis)>,
 }
@@ -38,91 +33,7 @@ impl HttpPump {
     pub(super) fn new(exchanges: HttpExchanges, sender: HttpSender, start: Instant) -> HttpPump {
         let (reporter, reports) = channel(MAX_REPORTS);
         let tasks = Tasks { sender, running: HashMap::new(), reporter, reports };
-        HttpPump { state: PumpState::new(start), exchanges, tasks, failure: None, ending: None }
-    }
-
-    pub(crate) fn now(&self) -> Millis {
-        self.state.now()
-    }
-
-    pub(crate) fn wake(&self) -> Wake {
-        self.state.wake()
-    }
-
-    /// Returns the failure of the last closed stream, until the pump looks for the next report. Returns `None`
-    /// without a failure.
-    pub(crate) fn failure(&self) -> Option<HttpFailure> {
-        self.failure.clone()
-    }
-
-    /// Moves messages until there is a status to return. Returns [`PumpStatus::Woken`] no later than `until`.
-    pub(crate) async fn run_until(
-        &mut self,
-        machine: &mut (dyn Machine + Send),
-        until: Option<Millis>,
-    ) -> PumpStatus {
-        poll_fn(|context| {
-            if self.state.must_yield(context) {
-                return Poll::Pending;
-            }
-            let status = self.poll(context, machine, until);
-            self.state.count(&status);
-            status
-        })
-        .await
-    }
-
-    fn poll(
-        &mut self,
-        context: &mut Context<'_>,
-        machine: &mut dyn Machine,
-        until: Option<Millis>,
-    ) -> Poll<PumpStatus> {
-        loop {
-            let now = self.now();
-            let io = match machine.poll(now) {
-                Action::Event => return Poll::Ready(PumpStatus::Event),
-                Action::Closed => return self.poll_end(context, until, now),
-                Action::Io(io) => io,
-            };
-            let deadline = io.deadline();
-            let (transmit, receive) = io.split();
-            if let Some(message) = transmit.frame()
-                && let Some(action) = self.exchanges.send(&message)
-            {
-                transmit.sent(message.message().len());
-                self.tasks.perform(action);
-                continue;
-            }
-            if let Some(action) = self.exchanges.send_due(now) {
-                self.tasks.perform(action);
-                continue;
-            }
-            if receive.is_ready() {
-                let failure = &mut self.failure;
-                *failure = None;
-                let next = || self.tasks.poll_report(context);
-                let action = self.exchanges.receive(now, next, |received| match received {
-                    HttpReceived::Message(message, stream) => _ = receive.message(message, stream),
-                    HttpReceived::Closed(stream, reason) => {
-                        *failure = reason;
-                        let _ = receive.stream_closed(stream);
-                    }
-                    HttpReceived::SessionLost => receive.eof(),
-                });
-                if let Some(action) = action {
-                    self.tasks.perform(action);
-                    continue;
-                }
-            }
-            if self.state.is_woken(context, until, now) {
-                return Poll::Ready(PumpStatus::Woken);
-            }
-            let deadlines = [deadline, until, self.exchanges.next_deadline()];
-            if !self.state.poll_deadline(context, deadlines.into_iter().flatten().min()) {
-                return Poll::Pending;
-            }
-        }
+        HttpPump { state: PumpState::new(start), exchanges, tasks, ending: None }
     }
 
     /// Ends the session on the server, and waits for the confirmation. Returns [`PumpStatus::Woken`] at the time
@@ -159,6 +70,46 @@ impl HttpPump {
     }
 }
 
+impl PumpImpl for HttpPump {
+    fn state(&mut self) -> &mut PumpState {
+        &mut self.state
+    }
+
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        machine: &mut dyn Machine,
+        until: Option<Millis>,
+    ) -> Poll<PumpStatus> {
+        loop {
+            let now = self.state.now();
+            let io = match machine.poll(now) {
+                Action::Event => return Poll::Ready(PumpStatus::Event),
+                Action::Closed => return self.poll_end(context, until, now),
+                Action::Io(io) => io,
+            };
+            let deadline = io.deadline();
+            let (transmit, receive) = io.split();
+            let next = || self.tasks.poll_report(context);
+            if let Some(action) = self.exchanges.step(transmit, receive, now, next) {
+                self.tasks.perform(action);
+                continue;
+            }
+            if self.state.is_woken(context, until, now) {
+                return Poll::Ready(PumpStatus::Woken);
+            }
+            let deadlines = [deadline, until, self.exchanges.next_deadline()];
+            if !self.state.poll_deadline(context, deadlines.into_iter().flatten().min()) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    fn failure(&self) -> Option<HttpFailure> {
+        self.exchanges.failure()
+    }
+}
+
 /// The tasks that perform requests.
 struct Tasks {
     sender: HttpSender,
@@ -172,6 +123,7 @@ impl Tasks {
         match action {
             HttpAction::Send(exchange, request) => self.start(exchange, *request),
             HttpAction::Abort(exchange) => drop(self.running.remove(&exchange)),
+            HttpAction::AbortAll => self.running.clear(),
             HttpAction::Continue => {}
         }
     }

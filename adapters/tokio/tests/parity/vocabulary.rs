@@ -9,7 +9,7 @@ fn root() -> PathBuf {
 }
 
 /// The types whose methods are compared.
-const TYPES: [&str; 11] = [
+const TYPES: [&str; 10] = [
     "ChunkWriter",
     "ClientHandle",
     "Connector",
@@ -20,7 +20,6 @@ const TYPES: [&str; 11] = [
     "Serve",
     "ServerHandle",
     "Subscription",
-    "Waker",
 ];
 
 /// Returns the files in a folder and its subfolders.
