@@ -16,7 +16,9 @@ fn tests_named_by_the_rules_exist() {
             None if module.starts_with("client") => ("tests", module),
             None => ("tests/server", module),
         };
-        let file = std::fs::read_to_string(root.join(format!("{folder}/{module}.rs"))).unwrap();
+        let path = root.join(folder).join(module);
+        let path = if path.is_dir() { path.join("mod.rs") } else { path.with_extension("rs") };
+        let file = std::fs::read_to_string(path).unwrap();
         assert!(file.contains(&format!("fn {test}()")), "{name}");
         count += 1;
     }
