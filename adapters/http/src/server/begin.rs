@@ -67,7 +67,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let named = self.named_session(head, user)?;
         match (head.method, named) {
             (Method::Get, NamedSession::Stored(key)) => self.begin_stream(head, key),
-            (Method::Delete, NamedSession::Stored(key)) => self.begin_end(key),
+            (Method::Delete, NamedSession::Stored(key)) => self.begin_delete(key),
             (Method::Post, _) => self.begin_post(head, named, user),
             _ => Err(Refusal::new(400, code::INVALID_REQUEST, "`Mcp-Session-Id` is missing")),
         }
@@ -193,7 +193,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Ends a session (DELETE). Fails if no exchange is free.
-    fn begin_end(&mut self, key: SessionKey) -> Result<ExchangeId, Refusal> {
+    fn begin_delete(&mut self, key: SessionKey) -> Result<ExchangeId, Refusal> {
         let index = self.take_exchange(Phase::Waiting)?;
         self.end_session(key);
         self.respond_empty(index, 204);

@@ -1,4 +1,4 @@
-//! Bodies of requests: collects their pieces, checks them, and stores them for the core server.
+//! Pool of requests: collects their pieces, checks them, and stores them for the core server.
 
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind, code};
@@ -7,12 +7,12 @@ use mcp_proto::{Millis, Revision, StreamId};
 
 use super::HttpServer;
 use super::body_checks::{BodyKind, CheckedBody, check};
-use super::body_pool::{Bodies, NO_PART};
 use super::config::SessionMode;
 use super::deliver::Delivery;
 use super::exchange_flags::Flags;
 use super::exchanges::{ExchangeId, Phase};
 use super::policy::Policy;
+use super::pool::{NO_PART, Pool};
 use super::request::RequestHead;
 use super::response::Refusal;
 use super::sealed;
@@ -48,7 +48,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let Some(part) = self.store(index, part, length, bytes) else { return };
         if is_end {
             // The storage moves out of `self`, so that the body can be borrowed from the storage.
-            let bodies = core::mem::replace(&mut self.bodies, Bodies::empty());
+            let bodies = core::mem::replace(&mut self.bodies, Pool::empty());
             if let Some(slot) = self.exchanges.slot_mut(index) {
                 slot.body = NO_PART;
             }
@@ -141,12 +141,12 @@ impl<P: Policy> HttpServer<'_, P> {
         // Two kinds of notifications have no effect: `notifications/initialized` without a stored session, and all
         // notifications of 2026-07-28. These notifications must not reach the session of another client.
         let has_session = !checked.is_modern && self.mode() == SessionMode::Sessions;
-        let is_moot = match checked.kind {
+        let has_no_effect = match checked.kind {
             BodyKind::Initialized => !has_session,
             BodyKind::OneWay => checked.is_modern,
             _ => false,
         };
-        if is_moot {
+        if has_no_effect {
             self.respond_empty(index, 202);
             return None;
         }
@@ -158,7 +158,7 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             self.exchanges.listening = self.exchanges.listening.saturating_add(1);
         }
-        self.note(index, &checked);
+        self.record_request(index, &checked);
         Some(checked.message)
     }
 
@@ -175,7 +175,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Stores the properties of the request that later steps need.
-    fn note(&mut self, index: u16, checked: &CheckedBody<'_>) {
+    fn record_request(&mut self, index: u16, checked: &CheckedBody<'_>) {
         let is_batch = checked.message.kind() == MessageKind::Batch;
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         slot.revision = checked.revision;

@@ -252,7 +252,7 @@ impl<'c> HttpConfig<'c> {
     }
 }
 
-/// Returns a time that ends after the present, so that a poll cannot meet its own new deadline.
+/// Returns at least one millisecond, because a deadline at `now` would expire in the same poll.
 const fn at_least_a_millisecond(time: Millis) -> Millis {
     if time.0 == 0 { Millis(1) } else { time }
 }

@@ -8,12 +8,10 @@ use super::exchanges::{ExchangeSlot, Phase};
 use super::policy::Policy;
 use super::replay::HELD;
 use super::response::{Detail, MediaType, Refusal, decimal};
+use crate::sse::KEEP_ALIVE;
 
 /// The prefix of event ids of general streams, which respond to a GET.
 const GENERAL: &str = "g";
-
-/// A comment that keeps the connection open.
-const COMMENT: &[u8] = b":\n\n";
 
 /// The maximum length of a priming event and of the fields of an event, in bytes, without the data of the event.
 pub(super) const EVENT_OVERHEAD: usize = 160;
@@ -125,8 +123,8 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Appends a comment to an idle stream.
     pub(super) fn push_comment(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot(index) else { return };
-        if !slot.flags.has(Flags::PIECES) && self.pages.fits(&slot.output, COMMENT.len()) {
-            self.push(index, &[COMMENT]);
+        if !slot.flags.has(Flags::PIECES) && self.pages.fits(&slot.output, KEEP_ALIVE.len()) {
+            self.push(index, &[KEEP_ALIVE]);
             self.exchanges.set_ready(index);
         }
         self.rearm(index);
@@ -173,8 +171,8 @@ impl<P: Policy> HttpServer<'_, P> {
         let now = self.now;
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         self.pages.release(&mut slot.output);
-        let part = core::mem::replace(&mut slot.body, super::body_pool::NO_PART);
-        if part != super::body_pool::NO_PART {
+        let part = core::mem::replace(&mut slot.body, super::pool::NO_PART);
+        if part != super::pool::NO_PART {
             self.bodies.release(part);
         }
         if self.selected == Some(index) {

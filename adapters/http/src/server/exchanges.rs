@@ -2,9 +2,9 @@
 
 use mcp_proto::{Millis, Revision, SessionKey, StreamId};
 
-use super::body_pool::NO_PART;
 use super::exchange_flags::Flags;
 use super::page_pool::Chain;
+use super::pool::NO_PART;
 use super::response::MediaType;
 use super::slot_table::Slots;
 
@@ -220,7 +220,7 @@ impl<'b> Exchanges<'b> {
 
     /// Changes the identifier of a running exchange, because another connection continues the exchange.
     pub(super) fn renew(&mut self, index: u16) {
-        if let Some(slot) = self.slots.as_mut_slice().get_mut(usize::from(index)) {
+        if let Some(slot) = self.slot_mut(index) {
             slot.generation = slot.generation.wrapping_add(1);
         }
     }
@@ -265,7 +265,7 @@ impl<'b> Exchanges<'b> {
 
     /// Marks an exchange as one with output.
     pub(super) fn set_ready(&mut self, index: u16) {
-        match self.slots.as_mut_slice().get_mut(usize::from(index)) {
+        match self.slot_mut(index) {
             Some(slot) if !slot.flags.has(Flags::IS_READY) => slot.flags.add(Flags::IS_READY),
             _ => return,
         }
@@ -273,11 +273,11 @@ impl<'b> Exchanges<'b> {
     }
 
     /// Takes the next exchange out of the list of exchanges with output, or returns `None` if the list is empty. The
-    /// exchange may have ended meanwhile. Of an exchange that another connection continues, returns the previous
-    /// identifier first.
+    /// exchange may have ended meanwhile. If another connection continues the exchange, returns the previous identifier
+    /// first.
     pub(super) fn take_ready(&mut self) -> Option<ExchangeId> {
         let index = take_first(self.slots.as_mut_slice(), &mut self.ready, |slot| &mut slot.next_ready)?;
-        let slot = self.slots.as_mut_slice().get_mut(usize::from(index))?;
+        let slot = self.slot_mut(index)?;
         slot.flags.remove(Flags::IS_READY);
         if slot.flags.has(Flags::REPLACES) {
             slot.flags.remove(Flags::REPLACES);

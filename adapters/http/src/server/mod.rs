@@ -24,7 +24,6 @@ mod authorization;
 mod begin;
 mod body;
 mod body_checks;
-mod body_pool;
 mod chunked_responses;
 mod config;
 mod connection;
@@ -42,6 +41,7 @@ mod page_pool;
 mod parameters;
 mod policy;
 mod poll;
+mod pool;
 mod replay;
 mod request;
 mod response;
@@ -63,12 +63,12 @@ pub use response::{MediaType, REFUSAL_SIZE, Refusal, ResponseHead, SessionId};
 pub use sessions::SessionSlot;
 pub use slot_table::Slots;
 
-use body_pool::Bodies;
 use chunked_responses::PieceHook;
 use exchange_flags::Flags;
 use exchanges::Exchanges;
 use mcp_proto::{Buffer, Millis};
 use page_pool::Pages;
+use pool::Pool;
 use replay::Replay;
 use sessions::Sessions;
 
@@ -80,7 +80,7 @@ pub struct HttpServer<'b, P> {
     policy: P,
     exchanges: Exchanges<'b>,
     pages: Pages<'b>,
-    bodies: Bodies<'b>,
+    bodies: Pool<'b>,
     sessions: Sessions<'b>,
     replay: Replay<'b>,
     now: Millis,
@@ -112,7 +112,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
             policy,
             exchanges: Exchanges::new(exchanges.into()),
             pages: Pages::new(output.into(), config.limits.page),
-            bodies: Bodies::empty(),
+            bodies: Pool::empty(),
             sessions: Sessions::new((&mut []).into()),
             replay: Replay::new((&mut []).into()),
             now: Millis::ZERO,
@@ -127,7 +127,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     /// [`HttpLimits::body`] bytes. Without a free part, the server responds with status 503.
     #[must_use]
     pub fn body_buffer(mut self, bytes: impl Into<Buffer<'b>>) -> HttpServer<'b, P> {
-        self.bodies = Bodies::new(bytes.into(), self.config.limits.body);
+        self.bodies = Pool::new(bytes.into(), self.config.limits.body);
         self
     }
 

@@ -1,28 +1,15 @@
-//! `Pages`: a pool of equal pages, and chains of pages that hold unsent output.
+//! `Pages`: a pool of pages, and chains of pages that hold unsent output.
 
 use mcp_proto::Buffer;
 
+use super::pool::{NO_PART as NONE, Pool};
 use crate::bytes::write_at;
-
-/// Index that stands for no page.
-const NONE: u16 = u16::MAX;
 
 /// Size of the header of a page: the index of the next page and the number of bytes in use.
 const HEADER: usize = 4;
 
 /// Pool of pages in one buffer.
-pub(super) struct Pages<'b> {
-    bytes: Buffer<'b>,
-    size: usize,
-    /// Maximum number of pages.
-    limit: u16,
-    /// Number of pages that were in use at least once.
-    used: u16,
-    /// First released page.
-    free: u16,
-    /// Number of released pages.
-    released: u16,
-}
+pub(super) struct Pages<'b>(Pool<'b>);
 
 /// Chain of pages: bytes in the order in which they were pushed.
 #[derive(Debug, Clone, Copy)]
@@ -48,47 +35,28 @@ impl Chain {
 
 impl<'b> Pages<'b> {
     pub(super) fn new(bytes: Buffer<'b>, page: usize) -> Pages<'b> {
-        let size = page.clamp(HEADER.saturating_add(1), u16::MAX.into());
-        let limit = u16::try_from(bytes.limit().checked_div(size).unwrap_or(0)).unwrap_or(NONE).min(NONE - 1);
-        Pages { bytes, size, limit, used: 0, free: NONE, released: 0 }
-    }
-
-    fn page(&mut self, index: u16) -> Option<(&mut [u8; HEADER], &mut [u8])> {
-        let start = usize::from(index).saturating_mul(self.size);
-        self.bytes
-            .bytes_mut()
-            .get_mut(start..start.saturating_add(self.size))?
-            .split_first_chunk_mut::<HEADER>()
+        Pages(Pool::new(bytes, page.clamp(HEADER.saturating_add(1), u16::MAX.into())))
     }
 
     fn header(&self, index: u16) -> (u16, u16) {
-        let start = usize::from(index).saturating_mul(self.size);
-        match self.bytes.bytes().get(start..).and_then(|page| page.first_chunk::<HEADER>()) {
+        match self.0.part(index).first_chunk::<HEADER>() {
             Some([n0, n1, u0, u1]) => (u16::from_le_bytes([*n0, *n1]), u16::from_le_bytes([*u0, *u1])),
             None => (NONE, 0),
         }
     }
 
     fn set_header(&mut self, index: u16, next: u16, used: u16) {
-        if let Some((header, _)) = self.page(index) {
-            let ([n0, n1], [u0, u1]) = (next.to_le_bytes(), used.to_le_bytes());
-            *header = [n0, n1, u0, u1];
-        }
-    }
-
-    fn put_back(&mut self, index: u16) {
-        self.set_header(index, self.free, 0);
-        self.free = index;
-        self.released = self.released.saturating_add(1);
+        let ([n0, n1], [u0, u1]) = (next.to_le_bytes(), used.to_le_bytes());
+        self.0.write(index, 0, &[n0, n1, u0, u1]);
     }
 
     fn data_size(&self) -> usize {
-        self.size.saturating_sub(HEADER)
+        self.0.size().saturating_sub(HEADER)
     }
 
     /// Returns whether all pages together hold `length` bytes.
     pub(super) fn can_ever_hold(&self, length: usize) -> bool {
-        usize::from(self.limit).saturating_mul(self.data_size()) >= length
+        self.0.limit().saturating_mul(self.data_size()) >= length
     }
 
     /// Returns whether `length` bytes can be appended to the chain now. Grows the buffer for these bytes if possible.
@@ -98,15 +66,14 @@ impl<'b> Pages<'b> {
         } else {
             self.data_size().saturating_sub(self.header(chain.last).1.into())
         };
-        let free = usize::from(self.released).saturating_mul(self.data_size());
+        let free = self.0.released().saturating_mul(self.data_size());
         let missing = length.saturating_sub(last).saturating_sub(free);
         if missing == 0 {
             return true;
         }
         let data_size = self.data_size();
         let more = missing.saturating_add(data_size).saturating_sub(1).checked_div(data_size);
-        let used = usize::from(self.used).saturating_add(more.unwrap_or(usize::MAX));
-        used <= self.limit.into() && self.bytes.ensure(used.saturating_mul(self.size)).is_some()
+        self.0.reserve(more.unwrap_or(usize::MAX))
     }
 
     /// Appends bytes. The caller must check that the bytes fit.
@@ -121,8 +88,8 @@ impl<'b> Pages<'b> {
                 continue;
             }
             let last = chain.last;
-            let Some((_, data)) = self.page(last) else { return };
-            let space = data.get_mut(usize::from(used)..).unwrap_or_default();
+            let start = HEADER.saturating_add(used.into());
+            let Some(space) = self.0.part_mut(last).get_mut(start..) else { return };
             let (now, later) = rest.split_at_checked(space.len()).unwrap_or((rest, &[]));
             _ = write_at(space, 0, now);
             rest = later;
@@ -132,23 +99,9 @@ impl<'b> Pages<'b> {
         }
     }
 
-    /// Takes a released page, or the first page that was never in use. Returns `None` if all pages are in use.
-    fn take(&mut self) -> Option<u16> {
-        let index = self.free;
-        if index != NONE {
-            self.free = self.header(index).0;
-            self.released = self.released.saturating_sub(1);
-            return Some(index);
-        }
-        let index = self.used;
-        self.used = index.checked_add(1).filter(|used| *used <= self.limit)?;
-        self.bytes.ensure(usize::from(self.used).saturating_mul(self.size))?;
-        Some(index)
-    }
-
     /// Appends an empty page. Returns `false` if no page is free.
     fn extend(&mut self, chain: &mut Chain) -> bool {
-        let Some(index) = self.take() else { return false };
+        let Some(index) = self.0.take() else { return false };
         self.set_header(index, NONE, 0);
         match chain.last {
             NONE => (chain.first, chain.start) = (index, 0),
@@ -163,15 +116,8 @@ impl<'b> Pages<'b> {
 
     /// Returns the first bytes of the chain: those in its first page.
     pub(super) fn front(&self, chain: &Chain) -> &[u8] {
-        if chain.first == NONE {
-            return &[];
-        }
-        let used = usize::from(self.header(chain.first).1);
-        let from = usize::from(chain.first).saturating_mul(self.size).saturating_add(HEADER);
-        self.bytes
-            .bytes()
-            .get(from.saturating_add(chain.start.into())..from.saturating_add(used))
-            .unwrap_or_default()
+        let end = HEADER.saturating_add(self.header(chain.first).1.into());
+        self.0.part(chain.first).get(HEADER.saturating_add(chain.start.into())..end).unwrap_or_default()
     }
 
     /// Removes the first `n` bytes.
@@ -185,7 +131,7 @@ impl<'b> Pages<'b> {
             chain.length = chain.length.saturating_sub(count.into());
             let (next, used) = self.header(chain.first);
             if chain.start >= used {
-                self.put_back(chain.first);
+                self.0.release(chain.first);
                 (chain.first, chain.start) = (next, 0);
                 if next == NONE {
                     *chain = Chain::EMPTY;
@@ -199,7 +145,7 @@ impl<'b> Pages<'b> {
     pub(super) fn release(&mut self, chain: &mut Chain) {
         while chain.first != NONE {
             let next = self.header(chain.first).0;
-            self.put_back(chain.first);
+            self.0.release(chain.first);
             chain.first = next;
         }
         *chain = Chain::EMPTY;

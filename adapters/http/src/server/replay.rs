@@ -210,7 +210,7 @@ impl<P: Policy> HttpServer<'_, P> {
             is_open && has_ids && slot.serial == stream && slot.session == session
         });
         // The client still waits for a response that is not stored, such as a response in pieces. An empty stream would
-        // make the client resume in vain until its timeout.
+        // make the client resume repeatedly until its timeout.
         let is_stored = || self.replay.find(self.replay.first(), session, stream, number).is_some();
         if running.is_none() && !is_general && !is_stored() {
             return Err(Refusal::new(
@@ -247,8 +247,8 @@ impl<P: Policy> HttpServer<'_, P> {
         let continues = fits && (running.is_some() || is_general);
         if let Some(slot) = self.exchanges.slot_mut(index).filter(|_| continues && running.is_none()) {
             slot.flags.add(Flags::GENERAL);
-            // Without a stored event of this number or a later one, the stream is new, so that a client chooses no
-            // number of an event.
+            // Without a stored event of this number or a later one, the stream is new, because a client must not
+            // choose the number of an event.
             let newest = self.replay.newest(session, stream, 0);
             if (1..=newest).contains(&number) {
                 (slot.serial, slot.events) = (stream, newest);

@@ -210,13 +210,13 @@ impl<P: Policy> HttpServer<'_, P> {
             return;
         }
         for index in 0..u16::try_from(self.exchanges.len()).unwrap_or(u16::MAX) {
-            let is_told = |key| {
+            let is_notified = |key| {
                 let is_notified_by_core = !is_free && key == current;
                 !is_notified_by_core && self.sessions.value(key).is_some_and(|session| session.is_complete())
             };
             let Some(slot) = self.exchanges.slot(index) else { continue };
             let is_general = slot.flags.has(Flags::GENERAL) || slot.flags.has(Flags::LEGACY);
-            if slot.phase == Phase::Stream && is_general && is_told(slot.session) {
+            if slot.phase == Phase::Stream && is_general && is_notified(slot.session) {
                 self.push_notification(index, message);
             }
         }
