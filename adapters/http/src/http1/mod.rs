@@ -14,7 +14,7 @@
 //! | head of a response | [`ResponseDecoder`], [`ResponseHead`] | sections 4 and 5 |
 //! | body | [`BodyDecoder`], with the [`BodyFraming`] of its head | sections 6 and 7 |
 //! | heads to send | [`HeadWriter`] | sections 3, 4 and 5 |
-//! | chunks to send | [`write_chunk`], [`frame_chunk`], [`ChunkHead`], [`LAST_CHUNK`] | section 7.1 |
+//! | chunks to send | [`ChunkHead`], [`LAST_CHUNK`] | section 7.1 |
 //!
 //! # Strictness
 //!
@@ -56,12 +56,12 @@ mod request;
 mod request_line;
 mod response;
 mod status;
-mod syntax;
+pub(crate) mod syntax;
 mod version;
 mod write;
 
 pub use body::{BodyDecoder, BodyPiece};
-pub use chunk::{CHUNK_OFFSET, ChunkHead, LAST_CHUNK, frame_chunk, write_chunk};
+pub use chunk::{ChunkHead, LAST_CHUNK};
 pub use error::HttpError;
 pub use framing::{BodyFraming, HttpVersion};
 pub use head::DEFAULT_HEAD_LIMIT;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use mcp_proto::Millis;
 use mcp_proto::server::{Event, Server, Slot};
 use mcp_proto_http::HeaderFields;
-use mcp_proto_http::http1::{BodyDecoder, BodyFraming, HeadWriter, LAST_CHUNK, RequestDecoder, write_chunk};
+use mcp_proto_http::http1::{BodyDecoder, BodyFraming, ChunkHead, HeadWriter, LAST_CHUNK, RequestDecoder};
 use mcp_proto_http::server::{
     ExchangeId, ExchangeSlot, HttpConfig, HttpServer, Method, REFUSAL_SIZE, RequestHead, ResponseHead,
     SessionMode, SessionSlot, Step,
@@ -103,11 +103,12 @@ impl Connection {
             if let Some(head) = output.head {
                 self.write_head(&head);
             }
-            if self.is_chunked && !body.is_empty() {
-                let mut buffer = vec![0; body.len() + 16];
-                self.stream.write_all(write_chunk(&mut buffer, &body).unwrap()).unwrap();
-            } else {
-                self.stream.write_all(&body).unwrap();
+            match ChunkHead::new(body.len()).filter(|_| self.is_chunked) {
+                Some(head) => {
+                    let chunk = [head.as_bytes(), &body, ChunkHead::END].concat();
+                    self.stream.write_all(&chunk).unwrap();
+                }
+                None => self.stream.write_all(&body).unwrap(),
             }
             if self.is_chunked && is_end {
                 self.stream.write_all(LAST_CHUNK.as_ref()).unwrap();
