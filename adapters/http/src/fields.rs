@@ -1,4 +1,5 @@
-//! `HeaderFields`: header fields of a request or response, from any HTTP library.
+//! `HeaderFields`: header fields of a request or response, from any HTTP library. Names and values of fields that
+//! client and server share.
 
 /// Header fields of one request or response.
 ///
@@ -20,6 +21,24 @@ pub trait HeaderFields {
         false
     }
 }
+
+/// The member of `_meta` with the revision of a request.
+pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// The methods whose requests have the field `Mcp-Name`, and the member of `params` that the field repeats.
+pub(crate) const NAMED: [(&str, &str); 6] = [
+    ("tools/call", "name"),
+    ("prompts/get", "name"),
+    ("resources/read", "uri"),
+    ("tasks/get", "taskId"),
+    ("tasks/update", "taskId"),
+    ("tasks/cancel", "taskId"),
+];
+
+/// The marker before a value in base64.
+pub(crate) const BASE64_PREFIX: &str = "=?base64?";
+/// The marker after a value in base64.
+pub(crate) const BASE64_SUFFIX: &str = "?=";
 
 impl<F: HeaderFields + ?Sized> HeaderFields for &F {
     fn field(&self, name: &str) -> Option<&[u8]> {

@@ -2,10 +2,7 @@
 
 use mcp_proto::json::{Str, TooShort};
 
-/// The marker before a value in base64.
-const PREFIX: &str = "=?base64?";
-/// The marker after a value in base64.
-const SUFFIX: &str = "?=";
+use crate::fields::{BASE64_PREFIX, BASE64_SUFFIX};
 
 /// Writes a string as the value of a header field, and returns the value.
 ///
@@ -22,7 +19,7 @@ pub fn encode_value<'t>(text: Str<'_>, target: &'t mut [u8]) -> Result<&'t str, 
     }
     let length = text.chars().map(char::len_utf8).fold(0, usize::saturating_add);
     let encoded = length.div_ceil(3).saturating_mul(4);
-    let needed = encoded.saturating_add(PREFIX.len()).saturating_add(SUFFIX.len());
+    let needed = encoded.saturating_add(BASE64_PREFIX.len()).saturating_add(BASE64_SUFFIX.len());
     let target = target.get_mut(..needed).ok_or(TooShort { needed })?;
     let mut spare = target.iter_mut();
     let mut put = |byte: u8| {
@@ -30,7 +27,7 @@ pub fn encode_value<'t>(text: Str<'_>, target: &'t mut [u8]) -> Result<&'t str, 
             *place = byte;
         }
     };
-    PREFIX.bytes().for_each(&mut put);
+    BASE64_PREFIX.bytes().for_each(&mut put);
     let mut group = Group::default();
     for character in text.chars() {
         for byte in character.encode_utf8(&mut [0; 4]).bytes() {
@@ -38,7 +35,7 @@ pub fn encode_value<'t>(text: Str<'_>, target: &'t mut [u8]) -> Result<&'t str, 
         }
     }
     group.finish(&mut put);
-    SUFFIX.bytes().for_each(&mut put);
+    BASE64_SUFFIX.bytes().for_each(&mut put);
     core::str::from_utf8(target).map_err(|_| TooShort { needed })
 }
 
@@ -48,7 +45,7 @@ fn is_plain(text: Str<'_>) -> bool {
     let is_printable = |character| matches!(character, ' '..='~' | '\t');
     let mut ends = [None; 2];
     let mut tail = Tail::default();
-    let mut prefix = PREFIX.chars();
+    let mut prefix = BASE64_PREFIX.chars();
     let mut has_prefix = true;
     for character in text.chars() {
         if !is_printable(character) {
@@ -73,7 +70,7 @@ impl Tail {
     }
 
     fn is_suffix(&self) -> bool {
-        self.0.into_iter().eq(SUFFIX.chars())
+        self.0.into_iter().eq(BASE64_SUFFIX.chars())
     }
 }
 

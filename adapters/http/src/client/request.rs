@@ -7,9 +7,7 @@ use mcp_proto::{Era, Revision, methods};
 
 use super::header_value::encode_value;
 use super::tool_headers::ToolHeaders;
-
-/// The member of `_meta` with the revision of a request.
-const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+use crate::fields::{NAMED, VERSION_KEY};
 
 /// The method of an HTTP request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,13 +171,5 @@ pub(super) fn stateless_version(params: Json<'_>) -> Option<Str<'_>> {
 
 /// Returns the name of the parameter that `Mcp-Name` repeats, or `None` for a method without this field.
 fn name_member(method: Str<'_>) -> Option<&'static str> {
-    let names = [
-        (methods::TOOLS_CALL.name(), "name"),
-        (methods::PROMPTS_GET.name(), "name"),
-        (methods::RESOURCES_READ.name(), "uri"),
-        ("tasks/get", "taskId"),
-        ("tasks/update", "taskId"),
-        ("tasks/cancel", "taskId"),
-    ];
-    names.into_iter().find(|(name, _)| method == **name).map(|(_, member)| member)
+    NAMED.into_iter().find(|(name, _)| method == **name).map(|(_, member)| member)
 }

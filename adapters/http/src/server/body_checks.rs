@@ -11,8 +11,8 @@ use super::parameters;
 use super::policy::Policy;
 use super::request::RequestHead;
 use super::response::{Detail, Refusal};
+use crate::fields::{NAMED, VERSION_KEY};
 
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// A body that passed the checks.
@@ -49,16 +49,6 @@ const ASSUMED: Revision = Revision::V2025_03_26;
 
 /// The size of the buffer for a method with escapes, in bytes: enough for all methods that the checks compare.
 const METHOD_SIZE: usize = 64;
-
-/// Methods, and the member of `params` that `Mcp-Name` repeats.
-const NAMED: [(&str, &str); 6] = [
-    ("tools/call", "name"),
-    ("prompts/get", "name"),
-    ("resources/read", "uri"),
-    ("tasks/get", "taskId"),
-    ("tasks/update", "taskId"),
-    ("tasks/cancel", "taskId"),
-];
 
 /// Methods for the tasks of `2025-11-25`.
 const TASK_METHODS: [methods::Method; 4] =
@@ -260,7 +250,7 @@ impl<'m> Params<'m> {
     fn new(message: Message<'m>, method: &[u8]) -> Params<'m> {
         let member = NAMED.iter().find(|(name, _)| name.as_bytes() == method).map(|(_, member)| *member);
         let [meta, named] = message.pick_params(["_meta", member.unwrap_or("protocolVersion")]);
-        let [version, capabilities] = meta.unwrap_or(Json::NULL).pick([VERSION, CAPABILITIES]);
+        let [version, capabilities] = meta.unwrap_or(Json::NULL).pick([VERSION_KEY, CAPABILITIES]);
         let is_tool_call = method == b"tools/call";
         Params { version, capabilities, named, has_name: member.is_some(), is_tool_call }
     }

@@ -3,21 +3,25 @@
 use mcp_proto::Decimal;
 use mcp_proto::json::{Json, Kind, Str};
 
-const PREFIX: &[u8] = b"=?base64?";
-const SUFFIX: &[u8] = b"?=";
+use crate::fields::{BASE64_PREFIX, BASE64_SUFFIX};
 
 /// Returns whether a header field has the value of a string in the body. The field may be encoded in base64.
 pub(super) fn equals_string(field: &[u8], value: Json<'_>) -> bool {
     // Fast path: both have the same bytes, without escapes and without base64.
     let is_plain = |byte: &u8| matches!(byte, b'\t' | b' '..=b'[' | b']'..=b'~');
-    if inner_bytes(value) == field && field.iter().all(is_plain) && !field.starts_with(PREFIX) {
+    if inner_bytes(value) == field
+        && field.iter().all(is_plain)
+        && !field.starts_with(BASE64_PREFIX.as_bytes())
+    {
         return true;
     }
     if !field.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
         return false;
     }
     let Some(value) = value.string() else { return false };
-    let wrapped = field.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
+    let wrapped = field
+        .strip_prefix(BASE64_PREFIX.as_bytes())
+        .and_then(|rest| rest.strip_suffix(BASE64_SUFFIX.as_bytes()));
     match wrapped {
         Some(base64) => is_base64(base64) && equals_bytes(decode(base64), value),
         None => equals_bytes(field.iter().copied(), value),
