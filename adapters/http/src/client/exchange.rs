@@ -59,6 +59,14 @@ pub(super) enum Progress {
     AwaitsEndpoint,
 }
 
+/// Returns the exchange with this identifier, or `None` if the exchange has ended.
+pub(super) fn find_mut<'e, 'b>(
+    exchanges: &'e mut [Exchange<'b>],
+    id: ExchangeId,
+) -> Option<&'e mut Exchange<'b>> {
+    exchanges.get_mut(id.index()).filter(|exchange| exchange.is(id))
+}
+
 /// The memory of a response body.
 pub(super) enum Memory<'b> {
     /// A buffer and the number of its bytes in use: the stored message, and the JSON text of the body.
@@ -133,10 +141,8 @@ impl<'b> Exchange<'b> {
     pub(super) fn begin(&mut self, purpose: Purpose, progress: Progress) {
         self.free();
         self.clear_memory();
-        (self.purpose, self.progress) = (purpose, progress);
-        (self.stream, self.is_stateless, self.tools_page) = (StreamId::NONE, false, None);
-        (self.is_complete, self.cancelled, self.attempts) = (false, None, 0);
-        (self.is_fallback, self.closes_at, self.retry_after) = (false, None, Millis::ZERO);
+        let (generation, buffer) = (self.generation, self.take_buffer());
+        *self = Exchange { generation, purpose, progress, ..Exchange::new(buffer) };
     }
 
     /// Ends the exchange, and makes its id invalid.
@@ -210,9 +216,9 @@ impl<'b> Exchange<'b> {
 
     /// Starts the time limit of an exchange that sends a notification or a response, unless it has started.
     pub(super) fn limit(&mut self, now: Millis) {
-        const LONGEST: Millis = Millis::seconds(30);
+        const MAX_TIME: Millis = Millis::seconds(30);
         if self.progress == Progress::Sent && matches!(self.purpose, Purpose::OneWay | Purpose::Initialized) {
-            self.closes_at.get_or_insert(now.plus(LONGEST));
+            self.closes_at.get_or_insert(now.plus(MAX_TIME));
         }
     }
 
@@ -251,13 +257,13 @@ impl<'b> Exchange<'b> {
     /// reconnection without an event, up to 30 seconds. A longer retry time of the server takes precedence, and so does
     /// a longer `Retry-After` of a refusal.
     pub(super) fn delay(&self) -> Millis {
-        const LEAST: u64 = 1_000;
-        const LEAST_SET: Millis = Millis(100);
-        const MOST: u64 = 30_000;
-        let backoff = LEAST.saturating_mul(1 << self.attempts.min(5)).min(MOST);
+        const MIN_BACKOFF: u64 = 1_000;
+        const MIN_RETRY: Millis = Millis(100);
+        const MAX_BACKOFF: u64 = 30_000;
+        let backoff = MIN_BACKOFF.saturating_mul(1 << self.attempts.min(5)).min(MAX_BACKOFF);
         let set = if let Memory::Events(decoder) = &self.memory { decoder.retry() } else { None };
         let pause = match set {
-            Some(set) if self.attempts == 0 => set.max(LEAST_SET),
+            Some(set) if self.attempts == 0 => set.max(MIN_RETRY),
             Some(set) => set.max(Millis(backoff)),
             None => Millis(backoff),
         };

@@ -8,7 +8,7 @@ use mcp_proto::Millis;
 use mcp_proto::rpc::{Message, MessageKind};
 
 use super::HttpClient;
-use super::exchange::{Exchange, ExchangeId, Memory, Progress, Purpose};
+use super::exchange::{Exchange, ExchangeId, Memory, Progress, Purpose, find_mut};
 use super::response::Finish;
 use super::session_id::SessionId;
 use crate::sse::SseItem;
@@ -23,7 +23,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Returns `false` for any other exchange, and if the body is a JSON-RPC response with an id. Also returns `false`
     /// if no message is stored, or no exchange is free.
     pub(super) fn fall_back(&mut self, id: ExchangeId, now: Millis) -> bool {
-        let Some(found) = self.exchanges.as_mut().get_mut(id.index()).filter(|it| it.is(id)) else {
+        let Some(found) = find_mut(self.exchanges.as_mut(), id) else {
             return false;
         };
         let answers = |message: Message<'_>| {
@@ -47,7 +47,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// event, or `bytes.len()` if the event has not ended. Returns 0 for any other exchange, and if the endpoint is
     /// known.
     pub(super) fn find_endpoint(&mut self, id: ExchangeId, bytes: &[u8]) -> usize {
-        let found = self.exchanges.as_mut().get_mut(id.index()).filter(|it| it.is(id));
+        let found = find_mut(self.exchanges.as_mut(), id);
         let Some(Exchange { memory: Memory::Events(decoder), purpose: Purpose::LegacyStream, .. }) =
             found.filter(|_| !self.is_legacy)
         else {
@@ -78,7 +78,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
 
     /// Frees the exchange if it is the event stream. Returns `false` for any other exchange.
     pub(super) fn free_legacy_stream(&mut self, id: ExchangeId) -> bool {
-        let found = self.exchanges.as_mut().get_mut(id.index()).filter(|it| it.is(id));
+        let found = find_mut(self.exchanges.as_mut(), id);
         found.filter(|found| found.purpose == Purpose::LegacyStream).map(Exchange::free).is_some()
     }
 

@@ -38,7 +38,7 @@ pub use request::{Method, Request};
 pub use response::{Body, Finish, Head, Inbound};
 pub use tool_headers::check_tool_headers;
 
-use exchange::{Progress, Purpose};
+use exchange::{Progress, Purpose, find_mut};
 use session_id::SessionId;
 use tool_headers::ToolHeaders;
 
@@ -199,7 +199,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
 
     /// Frees the exchange of a cancelled request. Returns `false` if the exchange has ended.
     fn free_cancelled(&mut self, id: ExchangeId) -> bool {
-        let found = self.exchanges.as_mut().get_mut(id.index()).filter(|exchange| exchange.is(id));
+        let found = find_mut(self.exchanges.as_mut(), id);
         found.map(Exchange::free).is_some()
     }
 

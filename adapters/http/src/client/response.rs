@@ -4,7 +4,7 @@ use mcp_proto::json::{Json, Str};
 use mcp_proto::rpc::{Message, MessageKind};
 use mcp_proto::{Millis, Revision, StreamId, WireFeature};
 
-use super::exchange::{Exchange, ExchangeId, Memory, Progress, Purpose};
+use super::exchange::{Exchange, ExchangeId, Memory, Progress, Purpose, find_mut};
 use super::legacy::is_fallback_status;
 use super::session_id::SessionId;
 use super::tool_headers::ToolHeaders;
@@ -97,8 +97,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// `fields` are the header fields of the response. The HTTP library follows redirects, and handles informational
     /// responses (1xx).
     pub fn head(&mut self, exchange: ExchangeId, status: u16, fields: &dyn HeaderFields) -> Head {
-        let Some(found) = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange))
-        else {
+        let Some(found) = find_mut(self.exchanges.as_mut(), exchange) else {
             return Head::Unknown;
         };
         let is_success = (200..300).contains(&status);
@@ -158,7 +157,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     pub fn body(&mut self, exchange: ExchangeId, bytes: &[u8]) -> Body<'_> {
         let all = Body { consumed: bytes.len(), message: None };
         let start = self.find_endpoint(exchange, bytes);
-        let found = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange));
+        let found = find_mut(self.exchanges.as_mut(), exchange);
         let Some(found) = found else { return all };
         let is_request = matches!(found.purpose, Purpose::Request | Purpose::Initialize);
         let Exchange {
@@ -199,7 +198,13 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
                 {
                     *is_complete = true;
                     *closes_at = is_request.then_some(self.now.plus(CLOSE_DELAY));
-                    learn(&mut self.tool_headers, &mut self.revision, *purpose, *tools_page, &message);
+                    record_response(
+                        &mut self.tool_headers,
+                        &mut self.revision,
+                        *purpose,
+                        *tools_page,
+                        &message,
+                    );
                 }
                 Body { consumed, message: Some(Inbound { message, stream: *stream }) }
             }
@@ -212,7 +217,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Call this method only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
     pub fn finish(&mut self, exchange: ExchangeId, now: Millis) -> Finish<'_> {
         self.now = now;
-        if let Some(found) = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange))
+        if let Some(found) = find_mut(self.exchanges.as_mut(), exchange)
             && let Some(cancelled) = found.cancelled
         {
             found.free();
@@ -224,12 +229,10 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         if self.free_legacy_stream(exchange) {
             return self.finish_legacy_stream();
         }
-        let session_goes_on = self.session.is_some();
-        let listens = self.listens;
-        let found = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange));
+        let can_listen = self.listens && self.session.is_some();
+        let found = find_mut(self.exchanges.as_mut(), exchange);
         let Some(found) = found else { return Finish::Ended };
         let was = found.progress;
-        let can_listen = listens && session_goes_on;
         if found.is_resumable() && (found.purpose != Purpose::Listen || can_listen) {
             found.progress = Progress::Due(Millis(now.0.saturating_add(found.delay().0)));
             found.attempts = found.attempts.saturating_add(1);
@@ -245,7 +248,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             Memory::Text(..) if was == Progress::Json => {
                 let message = found.body();
                 if let Ok(message) = Message::parse(message) {
-                    learn(
+                    record_response(
                         &mut self.tool_headers,
                         &mut self.revision,
                         found.purpose,
@@ -262,14 +265,14 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
 
 /// Returns the time in the field `Retry-After`, at most five minutes. Returns zero without the field, and for a date.
 fn retry_after(fields: &dyn HeaderFields) -> Millis {
-    const MOST: u32 = 300;
+    const MAX_SECONDS: u32 = 300;
     let digits = fields.field("retry-after").unwrap_or_default().trim_ascii();
     let add = |seconds: u32, digit: &u8| {
         let digit = digit.is_ascii_digit().then(|| digit.wrapping_sub(b'0'))?;
         Some(seconds.saturating_mul(10).saturating_add(digit.into()))
     };
     let seconds = digits.iter().try_fold(0, add).unwrap_or_default();
-    Millis::seconds(seconds.min(MOST))
+    Millis::seconds(seconds.min(MAX_SECONDS))
 }
 
 /// Returns whether a message is a response, or a batch with a response.
@@ -289,7 +292,7 @@ fn has_response(message: &Message<'_>, revision: Option<Revision>) -> bool {
 
 /// Stores the parts of a response that later requests repeat: the revision of the session, and the parameters that are
 /// header fields.
-fn learn(
+fn record_response(
     tool_headers: &mut ToolHeaders<'_>,
     revision: &mut Option<Revision>,
     purpose: Purpose,

@@ -3,16 +3,16 @@
 use core::fmt;
 
 /// The longest session id that a client accepts.
-const LONGEST: usize = 1024;
+const MAX_LENGTH: usize = 1024;
 
 /// An optional session id or endpoint.
 pub(super) struct SessionId {
-    bytes: [u8; LONGEST],
+    bytes: [u8; MAX_LENGTH],
     length: u16,
 }
 
 impl SessionId {
-    pub(super) const NONE: SessionId = SessionId { bytes: [0; LONGEST], length: 0 };
+    pub(super) const NONE: SessionId = SessionId { bytes: [0; MAX_LENGTH], length: 0 };
 
     /// Creates an id from the value of a header field, or from the data of an event. Returns `None` if the value is not
     /// an id, or is too long.

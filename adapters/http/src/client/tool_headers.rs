@@ -3,10 +3,12 @@
 use mcp_proto::json::{Json, Kind, Str};
 use mcp_proto::{Buffer, InvalidToolHeader};
 
+use crate::http1::syntax;
+
 /// The largest number of annotated parameters of one tool.
-const MOST: usize = 32;
+const MAX_PARAMETERS: usize = 32;
 /// The largest nesting of annotated parameters.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// The keyword of the annotation.
 const KEYWORD: &str = "x-mcp-header";
 
@@ -20,7 +22,7 @@ struct Parameter<'s> {
 /// The names of the properties that lead to a parameter.
 #[derive(Debug, Clone, Copy, Default)]
 struct Path<'s> {
-    keys: [Option<Str<'s>>; DEEPEST],
+    keys: [Option<Str<'s>>; MAX_DEPTH],
 }
 
 impl<'s> Path<'s> {
@@ -32,13 +34,13 @@ impl<'s> Path<'s> {
 
 /// The annotated parameters of one schema.
 struct Parameters<'s> {
-    found: [Option<Parameter<'s>>; MOST],
+    found: [Option<Parameter<'s>>; MAX_PARAMETERS],
 }
 
 impl<'s> Parameters<'s> {
     /// Finds the annotated parameters of an input schema. Fails with the first rule that the schema breaks.
     fn from_schema(schema: Json<'s>) -> Result<Parameters<'s>, InvalidToolHeader> {
-        let mut parameters = Parameters { found: [None; MOST] };
+        let mut parameters = Parameters { found: [None; MAX_PARAMETERS] };
         parameters.read_object(schema, Path::default())?;
         Ok(parameters)
     }
@@ -117,9 +119,7 @@ fn refuse_in_keyword(keyword: Str<'_>, value: Json<'_>) -> Result<(), InvalidToo
 
 /// Returns whether the text is a token of RFC 9110, section 5.6.2.
 fn is_token(text: Str<'_>) -> bool {
-    let is_allowed =
-        |character: char| character.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(character);
-    !text.is_empty() && text.chars().all(is_allowed)
+    !text.is_empty() && text.chars().all(|character| u8::try_from(character).is_ok_and(syntax::is_token))
 }
 
 fn equals_ignoring_case(one: Str<'_>, other: Str<'_>) -> bool {

@@ -53,8 +53,14 @@ impl<P: Policy> HttpServer<'_, P> {
         match slot.phase {
             Phase::Waiting | Phase::Stream => {}
             // The client has disconnected. A response in pieces cannot be replayed, so its request ends.
-            Phase::Detached if is_last => return self.release_and_continue(index),
-            Phase::Detached => return self.close_and_continue(index),
+            Phase::Detached if is_last => {
+                self.release(index);
+                return true;
+            }
+            Phase::Detached => {
+                self.close_in_core(index);
+                return true;
+            }
             _ => return true,
         }
         if !self.has_event_space(index, piece) {
@@ -102,22 +108,6 @@ impl<P: Policy> HttpServer<'_, P> {
         }
         // An event in pieces cannot be replayed, so the event has no id.
         self.push(index, &[b"data: "]);
-    }
-
-    /// Frees an exchange. Returns `true`.
-    fn release_and_continue(&mut self, index: u16) -> bool {
-        self.release(index);
-        true
-    }
-
-    /// Queues the report to the core server that the stream of an exchange has closed. Returns `true`.
-    fn close_and_continue(&mut self, index: u16) -> bool {
-        if let Some(slot) = self.exchanges.slot_mut(index) {
-            slot.phase = Phase::Closing;
-        }
-        self.exchanges.set_deadline(index, None);
-        self.exchanges.enqueue(index);
-        true
     }
 
     /// Pauses each response whose client has unread output, and resumes all other responses.

@@ -136,6 +136,15 @@ impl<P: Policy> HttpServer<'_, P> {
         self.disconnect(index);
     }
 
+    /// Queues the report to the core server that the stream of an exchange has closed.
+    pub(super) fn close_in_core(&mut self, index: u16) {
+        if let Some(slot) = self.exchanges.slot_mut(index) {
+            slot.phase = Phase::Closing;
+        }
+        self.exchanges.set_deadline(index, None);
+        self.exchanges.enqueue(index);
+    }
+
     /// Handles the end of the connection of an exchange.
     pub(super) fn disconnect(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
@@ -143,10 +152,8 @@ impl<P: Policy> HttpServer<'_, P> {
         match slot.phase {
             Phase::Queued => slot.flags.add(Flags::DISCONNECTED),
             Phase::Waiting | Phase::Stream if Self::is_modern(slot) || flags.has(Flags::PIECES) => {
-                slot.phase = Phase::Closing;
                 self.pages.release(&mut slot.output);
-                self.exchanges.set_deadline(index, None);
-                self.exchanges.enqueue(index);
+                self.close_in_core(index);
             }
             Phase::Waiting | Phase::Stream if flags.has(Flags::LISTENS) => {
                 let key = slot.session;

@@ -118,10 +118,6 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     fn next_deadline(&self, core: Option<Millis>) -> Option<Millis> {
-        let own = self.own_deadline();
-        match (own, core) {
-            (Some(own), Some(core)) => Some(own.min(core)),
-            (own, core) => own.or(core),
-        }
+        self.own_deadline().into_iter().chain(core).min()
     }
 }
