@@ -184,12 +184,6 @@ impl Memory {
     }
 }
 
-impl Default for Memory {
-    fn default() -> Self {
-        Memory::new()
-    }
-}
-
 /// Uninitialized memory for the machines and their tables. As statics, the machines take no flash, and leave no copy on
 /// the stack.
 pub struct Place<'m> {
@@ -210,12 +204,6 @@ impl Place<'_> {
             http: MaybeUninit::uninit(),
             pumps: [const { MaybeUninit::uninit() }; CONNECTIONS],
         }
-    }
-}
-
-impl Default for Place<'_> {
-    fn default() -> Self {
-        Place::new()
     }
 }
 

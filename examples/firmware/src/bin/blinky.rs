@@ -53,10 +53,4 @@ mod image {
             _ = mcp_proto_firmware::run(&mut board);
         }
     }
-
-    /// Handles a panic. CI checks that no code can panic, so the linker drops this function.
-    #[panic_handler]
-    fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-        loop {}
-    }
 }

@@ -53,9 +53,3 @@ fn main() -> ! {
         chip.now();
     }
 }
-
-/// Handles a panic. CI checks that no code can panic, so the linker drops this function.
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    loop {}
-}

@@ -131,9 +131,3 @@ fn main() -> ! {
         cortex_m::asm::wfi();
     }
 }
-
-/// Handles a panic. The linker drops this function as long as no code can panic.
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    loop {}
-}

@@ -161,9 +161,3 @@ fn main() -> ! {
         core::hint::spin_loop();
     }
 }
-
-/// Handles a panic. smoltcp contains panics.
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    loop {}
-}

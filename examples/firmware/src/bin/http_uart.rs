@@ -46,9 +46,3 @@ fn main() -> ! {
         core::hint::spin_loop();
     }
 }
-
-/// Handles a panic. CI checks that no code can panic, so the linker drops this function.
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    loop {}
-}

@@ -30,9 +30,3 @@ fn main() -> ! {
     let mut pump = Pump::new().session_marks();
     serve(&mut pump, &mut Device::new(&mut board, SETTINGS, RESPONSES), MEMORY.server(PLACE), &mut chip)
 }
-
-/// Handles a panic. CI checks that no code can panic, so the linker drops this function.
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    loop {}
-}

@@ -268,10 +268,4 @@ mod image {
             _ = run(&mut chip);
         }
     }
-
-    /// Handles a panic. CI checks that no code can panic, so the linker drops this function.
-    #[panic_handler]
-    fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-        loop {}
-    }
 }

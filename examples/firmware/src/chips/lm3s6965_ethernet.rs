@@ -95,12 +95,6 @@ impl Ethernet {
     }
 }
 
-impl Default for Ethernet {
-    fn default() -> Self {
-        Ethernet::new()
-    }
-}
-
 /// Handles the interrupt of the clock.
 pub fn tick() {
     ticks::advance(TICK);

@@ -66,15 +66,3 @@ impl Place<'_> {
         Place { server: MaybeUninit::uninit(), slots: MaybeUninit::uninit() }
     }
 }
-
-impl Default for Place<'_> {
-    fn default() -> Self {
-        Place::new()
-    }
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        Memory::new()
-    }
-}

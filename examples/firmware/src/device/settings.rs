@@ -58,12 +58,6 @@ impl Settings {
     }
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Settings::new()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
