@@ -1,6 +1,5 @@
 //! Driver for the Ethernet controller of the LM3S6965, as a device of smoltcp.
 
-use cortex_m::asm::wfi;
 use mcp_proto::Millis;
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::time::Instant;
@@ -77,21 +76,10 @@ impl Ethernet {
 
     /// Sleeps until a frame arrives, or until `until`.
     pub fn sleep(&mut self, until: Millis) {
-        while self.now() < until {
-            // The check and the sleep are in one critical section, so that no interrupt is lost between them. A pending
-            // interrupt still ends `wfi`.
-            let has_frame = cortex_m::interrupt::free(|_| {
-                let has_frame = FRAMES_RECEIVED.read() > 0;
-                if !has_frame {
-                    INTERRUPTS.write(RECEIVED);
-                    wfi();
-                }
-                has_frame
-            });
-            if has_frame {
-                return;
-            }
-        }
+        self.ticks.sleep(until, || {
+            INTERRUPTS.write(RECEIVED);
+            FRAMES_RECEIVED.read() > 0
+        });
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! The receive interrupt fills a queue, so that no byte is lost while the main loop is busy.
 
-use cortex_m::asm::wfi;
 use embedded_io::{ErrorKind, Read, ReadReady};
 use mcp_proto::Millis;
 use mcp_proto_embedded::{Link, Queue, SESSION_MARK};
@@ -154,21 +153,8 @@ impl Chip for Interrupting {
     fn sleep(&mut self, until: Millis) {
         // Clear the flag, because the next `transmit` sets the flag again if output is still pending.
         let waits_to_send = core::mem::take(&mut self.waits_to_send);
-        while self.now() < until {
-            // The check and the sleep are in one critical section, so that no interrupt is lost between them. A pending
-            // interrupt still ends `wfi`.
-            let sleeps = cortex_m::interrupt::free(|_| {
-                // The transmit interrupt disables itself, and may have occurred before this check.
-                let has_room = waits_to_send && !UART_INTERRUPTS.has(SENT_SOME);
-                let nothing = !has_received() && !has_room;
-                if nothing {
-                    wfi();
-                }
-                nothing
-            });
-            if !sleeps {
-                return;
-            }
-        }
+        // The transmit interrupt disables itself, and may have occurred before the check.
+        let has_space = || waits_to_send && !UART_INTERRUPTS.has(SENT_SOME);
+        self.ticks.sleep(until, || has_received() || has_space());
     }
 }

@@ -16,7 +16,7 @@ pub mod lm3s6965_interrupts;
 mod memory;
 #[cfg(feature = "microbit")]
 pub mod nrf51;
-#[cfg(any(feature = "device", feature = "http"))]
+#[cfg(any(feature = "lm3s6965", feature = "microbit", feature = "http"))]
 pub mod ticks;
 #[cfg(feature = "virt")]
 pub mod virt;

@@ -5,7 +5,6 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use cortex_m::asm::wfi;
 use cortex_m::interrupt;
 use embedded_io::{ErrorKind, Read, ReadReady};
 use mcp_proto::Millis;
@@ -164,20 +163,7 @@ impl Chip for Nrf51 {
 
     fn sleep(&mut self, until: Millis) {
         // Clear the flag, because the next `transmit` sets the flag again if output is still pending.
-        let waits = core::mem::take(&mut self.waits_to_send);
-        while self.now() < until {
-            // The check and the sleep are in one critical section, so that no interrupt is lost between them. A pending
-            // interrupt still ends `wfi`.
-            let sleeps = interrupt::free(|_| {
-                let ready = has_received() || waits && TO_SEND.is_empty();
-                if !ready {
-                    wfi();
-                }
-                !ready
-            });
-            if !sleeps {
-                return;
-            }
-        }
+        let waits_to_send = core::mem::take(&mut self.waits_to_send);
+        self.ticks.sleep(until, || has_received() || waits_to_send && TO_SEND.is_empty());
     }
 }

@@ -2,6 +2,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use cortex_m::asm::wfi;
 use mcp_proto::Millis;
 
 /// Milliseconds counted by the interrupt. Wraps after 49 days.
@@ -38,5 +39,23 @@ impl Ticks {
         let passed = TICKS.load(Ordering::Relaxed).wrapping_sub(self.now.0 as u32);
         self.now = self.now.plus(Millis(passed.into()));
         self.now
+    }
+
+    /// Sleeps until `is_ready` returns `true` after an interrupt, or until `until`.
+    pub(super) fn sleep(&mut self, until: Millis, is_ready: impl Fn() -> bool) {
+        while self.now() < until {
+            // The check and the sleep are in one critical section, so that no interrupt is lost between them. A pending
+            // interrupt still ends `wfi`.
+            let is_ready = cortex_m::interrupt::free(|_| {
+                let is_ready = is_ready();
+                if !is_ready {
+                    wfi();
+                }
+                is_ready
+            });
+            if is_ready {
+                return;
+            }
+        }
     }
 }
