@@ -1,8 +1,6 @@
 //! Drivers for the boards' chips. All unsafe code of the library is in these modules.
 
-use core::ptr::read_volatile;
-#[cfg(any(target_arch = "arm", feature = "virt"))]
-use core::ptr::write_volatile;
+use core::ptr::{read_volatile, write_volatile};
 
 #[cfg(target_arch = "arm")]
 pub mod lm3s6965;
@@ -62,5 +60,24 @@ impl Register {
     #[cfg(target_arch = "arm")]
     fn has(self, bits: u32) -> bool {
         self.read() & bits != 0
+    }
+}
+
+/// A register of one byte.
+#[cfg(target_arch = "riscv32")]
+#[derive(Clone, Copy)]
+struct Port(usize);
+
+#[cfg(target_arch = "riscv32")]
+impl Port {
+    fn read(self) -> u8 {
+        // SAFETY: the constants of this type in these modules are addresses of registers. The registers are always
+        // present on their board, and one byte wide.
+        unsafe { read_volatile(self.0 as *const u8) }
+    }
+
+    fn write(self, value: u8) {
+        // SAFETY: the safety comment of `read` also applies here.
+        unsafe { write_volatile(self.0 as *mut u8, value) }
     }
 }

@@ -9,24 +9,8 @@ use mcp_proto_embedded::{Link, SESSION_MARK};
 use riscv::asm::wfi;
 use riscv::register::mie;
 
-use super::Register;
+use super::{Port, Register};
 use crate::device::Chip;
-
-/// A register of one byte.
-struct Port(usize);
-
-impl Port {
-    fn read(&self) -> u8 {
-        // SAFETY: the constants of this type are addresses of registers. The registers are always present on this
-        // board, and one byte wide.
-        unsafe { core::ptr::read_volatile(self.0 as *const u8) }
-    }
-
-    fn write(&self, value: u8) {
-        // SAFETY: the safety comment of `read` also applies here.
-        unsafe { core::ptr::write_volatile(self.0 as *mut u8, value) }
-    }
-}
 
 const UART_DATA: Port = Port(0x1000_0000);
 const UART_INTERRUPTS: Port = Port(0x1000_0001);

@@ -1,13 +1,11 @@
 //! Polled driver for QEMU's RISC-V board `virt` (16550 UART).
 
-use core::ptr::{read_volatile, write_volatile};
-
 use mcp_proto::Millis;
 
-use super::Register;
+use super::{Port, Register};
 
-const UART_DATA: *mut u8 = 0x1000_0000 as *mut u8;
-const UART_LINE: *const u8 = 0x1000_0005 as *const u8;
+const UART_DATA: Port = Port(0x1000_0000);
+const UART_LINE: Port = Port(0x1000_0005);
 const HAS_BYTE: u8 = 1 << 0;
 const HAS_SPACE: u8 = 1 << 5;
 /// The lower half of the clock, at 10 MHz.
@@ -38,20 +36,13 @@ impl Polled {
 
     /// Reads received bytes without blocking. Returns the number of bytes, which may be 0.
     pub fn read(&mut self, space: &mut [u8]) -> usize {
-        // SAFETY: the constants are addresses of registers of one byte, which are always present on this board.
-        let arrived = || (line() & HAS_BYTE != 0).then(|| unsafe { read_volatile(UART_DATA) });
+        let arrived = || (UART_LINE.read() & HAS_BYTE != 0).then(|| UART_DATA.read());
         space.iter_mut().zip(core::iter::from_fn(arrived)).map(|(place, byte)| *place = byte).count()
     }
 
     /// Sends as many bytes as possible without blocking. Returns the number of bytes, which may be 0.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
-        let has_space = bytes.iter().take_while(|_| line() & HAS_SPACE != 0);
-        // SAFETY: the safety comment of `read` also applies here.
-        has_space.map(|byte| unsafe { write_volatile(UART_DATA, *byte) }).count()
+        let has_space = bytes.iter().take_while(|_| UART_LINE.read() & HAS_SPACE != 0);
+        has_space.map(|byte| UART_DATA.write(*byte)).count()
     }
-}
-
-fn line() -> u8 {
-    // SAFETY: the safety comment of `read` also applies here.
-    unsafe { read_volatile(UART_LINE) }
 }
