@@ -52,8 +52,7 @@ impl Polled {
     /// This driver does not check for receive errors. At full speed the driver loses bytes, because the UART buffers
     /// only 16 bytes. The drivers with interrupts do not have these limits.
     pub fn read(&mut self, space: &mut [u8]) -> usize {
-        let arrived = || (!UART_FLAGS.has(RECEIVE_EMPTY)).then(|| UART_DATA.read() as u8);
-        space.iter_mut().zip(core::iter::from_fn(arrived)).map(|(place, byte)| *place = byte).count()
+        self.read_from(0, space)
     }
 
     /// Reads from one of the three UARTs, numbered from 0, like [`Polled::read`].
@@ -72,7 +71,7 @@ impl Polled {
 
     /// Sends as many bytes as possible without blocking. Returns the number of bytes, which may be 0.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
-        bytes.iter().take_while(|byte| send(**byte)).count()
+        self.write_to(0, bytes)
     }
 }
 
@@ -101,13 +100,4 @@ impl Stopwatch {
     pub fn ticks(self) -> usize {
         0x00FF_FFFFusize.saturating_sub(TICK_CURRENT.read() as usize)
     }
-}
-
-/// Sends a byte. Returns `false` if the UART is full.
-pub(super) fn send(byte: u8) -> bool {
-    let room = !UART_FLAGS.has(TRANSMIT_FULL);
-    if room {
-        UART_DATA.write(byte.into());
-    }
-    room
 }

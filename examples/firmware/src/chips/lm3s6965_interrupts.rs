@@ -8,7 +8,7 @@ use mcp_proto_embedded::{Link, Queue, SESSION_MARK};
 
 use super::Register;
 use super::lm3s6965::{
-    CYCLES_PER_MILLISECOND, RECEIVE_EMPTY, TICK_CONTROL, TICK_RELOAD, UART_DATA, UART_FLAGS, send,
+    CYCLES_PER_MILLISECOND, RECEIVE_EMPTY, TICK_CONTROL, TICK_RELOAD, TRANSMIT_FULL, UART_DATA, UART_FLAGS,
 };
 use super::ticks::Ticks;
 use crate::device::Chip;
@@ -121,6 +121,15 @@ pub(super) fn receive(space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
     let count = (&RECEIVED).read(space).map_err(|_| ErrorKind::Other);
     enable(RECEIVED_SOME);
     count.map(Some)
+}
+
+/// Sends a byte. Returns `false` if the UART is full.
+fn send(byte: u8) -> bool {
+    let has_space = !UART_FLAGS.has(TRANSMIT_FULL);
+    if has_space {
+        UART_DATA.write(byte.into());
+    }
+    has_space
 }
 
 /// Sends as many bytes as fit into the UART, and returns their number. If bytes remain, enables the interrupt for
