@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json_core::de::Deserializer;
 
 /// The maximum length of a result, in bytes.
-const LONGEST: usize = 160;
+const MAX_RESULT: usize = 160;
 
 /// Decodes the arguments of a call. The decoder writes strings with escapes into `escapes`. Without `escapes`, strings
 /// and member names stay encoded.
@@ -23,7 +23,7 @@ pub fn arguments<'a, T: Deserialize<'a>>(
 
 /// Responds with structured content, or with a failure if the JSON text does not fit.
 pub fn structured<T: Serialize>(call: Call<'_>, value: &T) {
-    let mut text = [0; LONGEST];
+    let mut text = [0; MAX_RESULT];
     let length = serde_json_core::to_slice(value, &mut text).unwrap_or_default();
     match text.get(..length).map(str::from_utf8) {
         Some(Ok(json)) if !json.is_empty() => call.structured_with(|out| _ = out.raw(json)),

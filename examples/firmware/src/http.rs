@@ -12,8 +12,9 @@ use mcp_proto_http::server::{AllowList, ExchangeSlot, HttpConfig, HttpServer, Po
 
 /// The number of connections, and of exchanges.
 pub const CONNECTIONS: usize = 2;
-/// The longest message of a client. A call of a common client takes 300 bytes, because it describes the client.
-const LONGEST: usize = 436;
+/// Maximum length of a client's message, in bytes. A call takes about 300 bytes, because its `_meta`
+/// describes the client.
+const MAX_MESSAGE: usize = 436;
 /// The longest message of the server.
 const TX: usize = 512;
 /// The longest id and progress token of a deferred call, together.
@@ -39,7 +40,7 @@ const fn config() -> HttpConfig<'static> {
     let hosts = AllowList::Names(&["127.0.0.1", "localhost", "board.local"]);
     let http = HttpConfig::new().path("/mcp").hosts(hosts).revisions(Revisions::STATELESS);
     let (mut limits, mut times) = (http.get_limits(), http.get_times());
-    (limits.body, limits.page, limits.id) = (LONGEST, PAGE, TEXT / 2);
+    (limits.body, limits.page, limits.id) = (MAX_MESSAGE, PAGE, TEXT / 2);
     // An idle connection keeps other clients out.
     times.idle = Millis::seconds(5);
     http.limits(limits).times(times)
@@ -162,11 +163,11 @@ impl Device {
 
 /// Buffers of the servers, all zeros to save flash.
 pub struct Memory {
-    rx: [u8; LONGEST],
+    rx: [u8; MAX_MESSAGE],
     tx: [u8; TX],
     text: [u8; TEXT * CONNECTIONS],
     output: [u8; OUTPUT],
-    bodies: [u8; LONGEST * CONNECTIONS],
+    bodies: [u8; MAX_MESSAGE * CONNECTIONS],
     heads: [[u8; HEAD]; CONNECTIONS],
 }
 
@@ -174,11 +175,11 @@ impl Memory {
     /// Creates empty buffers.
     pub const fn new() -> Memory {
         Memory {
-            rx: [0; LONGEST],
+            rx: [0; MAX_MESSAGE],
             tx: [0; TX],
             text: [0; TEXT * CONNECTIONS],
             output: [0; OUTPUT],
-            bodies: [0; LONGEST * CONNECTIONS],
+            bodies: [0; MAX_MESSAGE * CONNECTIONS],
             heads: [[0; HEAD]; CONNECTIONS],
         }
     }

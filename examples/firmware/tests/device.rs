@@ -37,7 +37,7 @@ struct World<'a> {
 
 impl World<'_> {
     /// Sends `lines`, and runs the device for `time` milliseconds. Returns the server's messages.
-    fn hear(&mut self, lines: &[&str], time: u64) -> Vec<String> {
+    fn run(&mut self, lines: &[&str], time: u64) -> Vec<String> {
         let (mut input, mut output) = (lines.concat().into_bytes(), Vec::new());
         let end = self.now.plus(Millis(time));
         loop {
@@ -47,9 +47,9 @@ impl World<'_> {
                     let written = out.bytes().len();
                     output.extend_from_slice(out.bytes());
                     out.sent(written);
-                    let room = space.space();
-                    let count = room.len().min(input.len());
-                    room[..count].copy_from_slice(&input[..count]);
+                    let free = space.space();
+                    let count = free.len().min(input.len());
+                    free[..count].copy_from_slice(&input[..count]);
                     input.drain(..count);
                     space.filled(count);
                     if written == 0 && count == 0 {
@@ -61,7 +61,7 @@ impl World<'_> {
                         self.now = next;
                     }
                 }
-                Action::Event => self.device.hear(self.server, self.now),
+                Action::Event => self.device.handle_event(self.server, self.now),
                 Action::Closed => panic!("the server never closes"),
             }
             self.device.work(self.server, self.now);
@@ -71,10 +71,10 @@ impl World<'_> {
 
     /// Sends a line. Returns the only message that is no log message. Panics if there is not exactly one.
     fn request(&mut self, line: &str) -> String {
-        let mut said = self.hear(&[line, "\n"], 0);
-        said.retain(|said| !said.contains("notifications/message"));
-        assert_eq!(said.len(), 1, "{line}: {said:?}");
-        said.into_iter().next().unwrap()
+        let mut messages = self.run(&[line, "\n"], 0);
+        messages.retain(|message| !message.contains("notifications/message"));
+        assert_eq!(messages.len(), 1, "{line}: {messages:?}");
+        messages.into_iter().next().unwrap()
     }
 }
 
@@ -101,16 +101,16 @@ fn connect(world: &mut World<'_>, revision: &str, capabilities: &str) {
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
     );
     assert!(world.request(&line).contains(revision));
-    assert!(world.hear(&["{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"], 0).is_empty());
+    assert!(world.run(&["{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"], 0).is_empty());
 }
 
 /// Returns the id of a server request.
-fn id_of(said: &str) -> &str {
-    said.split_once(r#""id":"#).and_then(|(_, rest)| rest.split_once(',')).unwrap().0
+fn id_of(message: &str) -> &str {
+    message.split_once(r#""id":"#).and_then(|(_, rest)| rest.split_once(',')).unwrap().0
 }
 
-fn has(said: &str, wanted: &str) {
-    assert!(said.contains(wanted), "no {wanted} in {said}");
+fn assert_contains(message: &str, wanted: &str) {
+    assert!(message.contains(wanted), "no {wanted} in {message}");
 }
 
 #[test]
@@ -118,13 +118,16 @@ fn led_and_temperature_are_tools_and_resources() {
     let mut board = Board::default();
     with(&mut board, |world| {
         connect(world, "2025-11-25", "{}");
-        has(&world.request(&call(1, "temperature", "{}")), r#""structuredContent":{"celsius":21.5}"#);
-        has(&world.request(&call(2, "led_set", r#"{"on":true}"#)), "the LED is on");
-        world.hear(&[], 2000);
-        has(&world.request(&call(3, "temperature", "{}")), r#"{"celsius":21.7}"#);
+        assert_contains(
+            &world.request(&call(1, "temperature", "{}")),
+            r#""structuredContent":{"celsius":21.5}"#,
+        );
+        assert_contains(&world.request(&call(2, "led_set", r#"{"on":true}"#)), "the LED is on");
+        world.run(&[], 2000);
+        assert_contains(&world.request(&call(3, "temperature", "{}")), r#"{"celsius":21.7}"#);
         let read = r#"{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"board://pin/led"}}"#;
-        has(&world.request(read), r#""text":"high""#);
-        has(&world.request(&call(5, "led_set", r#"{"on":1}"#)), "`on`");
+        assert_contains(&world.request(read), r#""text":"high""#);
+        assert_contains(&world.request(&call(5, "led_set", r#"{"on":1}"#)), "`on`");
     });
     assert!(board.led);
 }
@@ -136,22 +139,28 @@ fn settings_are_written_read_and_subscribed() {
         connect(world, "2025-06-18", "{}");
         let subscribe =
             r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"board://settings"}}"#;
-        has(&world.request(subscribe), r#""result":{}"#);
+        assert_contains(&world.request(subscribe), r#""result":{}"#);
         let line = call(2, "settings_write", r#"{"text":"name=\"board\"\n"}"#);
-        let said = world.hear(&[&line, "\n"], 0);
-        has(&said[1], "notifications/resources/updated");
-        has(&said[0], "written");
-        has(&world.request(&call(3, "settings_write", r#"{"text":"x","at":900}"#)), "`at` is past the end");
+        let messages = world.run(&[&line, "\n"], 0);
+        assert_contains(&messages[1], "notifications/resources/updated");
+        assert_contains(&messages[0], "written");
+        assert_contains(
+            &world.request(&call(3, "settings_write", r#"{"text":"x","at":900}"#)),
+            "`at` is past the end",
+        );
         let read =
             r#"{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"board://settings"}}"#;
-        has(&world.request(read), r#""text":"name=\"board\"\n""#);
+        assert_contains(&world.request(read), r#""text":"name=\"board\"\n""#);
         // Settings of maximum length fit, even if each byte needs an escape.
         for at in (0..1024).step_by(512) {
             let quotes = "\\\"".repeat(512);
             let arguments = format!(r#"{{"text":"{quotes}","at":{at}}}"#);
-            has(&world.hear(&[&call(5 + at, "settings_write", &arguments), "\n"], 0)[0], "written");
+            assert_contains(
+                &world.run(&[&call(5 + at, "settings_write", &arguments), "\n"], 0)[0],
+                "written",
+            );
         }
-        has(&world.request(read), &"\\\"".repeat(1024));
+        assert_contains(&world.request(read), &"\\\"".repeat(1024));
     });
     assert_eq!(board.faults, []);
 }
@@ -163,13 +172,13 @@ fn full_settings_fit_in_the_stateless_era() {
         for at in (0..1024).step_by(256) {
             let arguments = format!(r#"{{"text":"{}","at":{at}}}"#, "\\\"".repeat(256));
             let params = format!(r#""name":"settings_write","arguments":{arguments},"#);
-            has(&world.request(&modern(at + 1, "tools/call", &params)), "written");
+            assert_contains(&world.request(&modern(at + 1, "tools/call", &params)), "written");
         }
-        let said = world.request(&modern(1, "resources/read", r#""uri":"board://settings","#));
-        has(&said, &"\\\"".repeat(1024));
+        let message = world.request(&modern(1, "resources/read", r#""uri":"board://settings","#));
+        assert_contains(&message, &"\\\"".repeat(1024));
         let params = r#""name":"diagnose","arguments":{"symptom":"is too hot"},"#;
-        let said = world.request(&modern(2, "prompts/get", params));
-        has(&said, "The board is too hot. What may be wrong?");
+        let message = world.request(&modern(2, "prompts/get", params));
+        assert_contains(&message, "The board is too hot. What may be wrong?");
     });
     assert_eq!(board.faults, []);
 }
@@ -179,12 +188,15 @@ fn subscribed_temperature_is_notified_on_change() {
     let mut board = Board::default();
     with(&mut board, |world| {
         let params = r#""notifications":{"resourceSubscriptions":["board://temperature"]},"#;
-        has(&world.request(&modern(1, "subscriptions/listen", params)), "subscriptions/acknowledged");
+        assert_contains(
+            &world.request(&modern(1, "subscriptions/listen", params)),
+            "subscriptions/acknowledged",
+        );
         let params = r#""name":"led_set","arguments":{"on":true},"#;
-        has(&world.request(&modern(2, "tools/call", params)), "the LED is on");
-        let said = world.hear(&[], 3000);
-        assert_eq!(said.len(), 3, "{said:?}");
-        said.iter().for_each(|said| has(said, r#""uri":"board://temperature""#));
+        assert_contains(&world.request(&modern(2, "tools/call", params)), "the LED is on");
+        let messages = world.run(&[], 3000);
+        assert_eq!(messages.len(), 3, "{messages:?}");
+        messages.iter().for_each(|message| assert_contains(message, r#""uri":"board://temperature""#));
     });
 }
 
@@ -194,13 +206,13 @@ fn self_test_reports_progress_while_other_calls_run() {
     with(&mut board, |world| {
         connect(world, "2025-11-25", "{}");
         let line = call(1, "self_test", "{}");
-        assert_eq!(world.hear(&[&line, "\n"], 100).len(), 3);
-        has(&world.request(&call(2, "self_test", "{}")), "a test is running");
-        let said = world.hear(&[], 1000);
-        has(&said[0], r#""progress":4,"total":10"#);
-        has(&said[7], "all steps are done");
-        has(&said[8], "test passed");
-        assert_eq!(said.len(), 9, "{said:?}");
+        assert_eq!(world.run(&[&line, "\n"], 100).len(), 3);
+        assert_contains(&world.request(&call(2, "self_test", "{}")), "a test is running");
+        let messages = world.run(&[], 1000);
+        assert_contains(&messages[0], r#""progress":4,"total":10"#);
+        assert_contains(&messages[7], "all steps are done");
+        assert_contains(&messages[8], "test passed");
+        assert_eq!(messages.len(), 9, "{messages:?}");
     });
 }
 
@@ -223,7 +235,7 @@ fn self_test_with_full_output_does_not_spin() {
                     input.drain(..count);
                     space.filled(count);
                 }
-                Action::Event => world.device.hear(world.server, world.now),
+                Action::Event => world.device.handle_event(world.server, world.now),
                 Action::Closed => panic!("the server never closes"),
             }
             world.now = world.now.plus(Millis(20));
@@ -238,12 +250,12 @@ fn self_test_is_cancelled_or_reports_failure() {
     let mut board = Board { broken: Some(3), ..Board::default() };
     with(&mut board, |world| {
         connect(world, "2025-11-25", "{}");
-        world.hear(&[&call(1, "self_test", "{}"), "\n"], 60);
+        world.run(&[&call(1, "self_test", "{}"), "\n"], 60);
         let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-        assert!(world.hear(&[cancel, "\n"], 1000).is_empty());
-        let said = world.hear(&[&call(2, "self_test", "{}"), "\n"], 1000);
-        has(&said[3], "a step has failed");
-        has(&said[4], r#""text":"the board is broken"}],"isError":true"#);
+        assert!(world.run(&[cancel, "\n"], 1000).is_empty());
+        let messages = world.run(&[&call(2, "self_test", "{}"), "\n"], 1000);
+        assert_contains(&messages[3], "a step has failed");
+        assert_contains(&messages[4], r#""text":"the board is broken"}],"isError":true"#);
     });
 }
 
@@ -253,21 +265,24 @@ fn deferred_call_sends_requests_to_the_client() {
     with(&mut board, |world| {
         connect(world, "2025-11-25", r#"{"elicitation":{"form":{}},"roots":{},"sampling":{}}"#);
         let asked = world.request(&call(1, "ask", r#"{"of":"user"}"#));
-        has(&asked, "elicitation/create");
-        has(&world.request(&call(2, "ask", r#"{"of":"user"}"#)), "too many calls wait for input");
+        assert_contains(&asked, "elicitation/create");
+        assert_contains(&world.request(&call(2, "ask", r#"{"of":"user"}"#)), "too many calls wait for input");
         let result = r#"{"action":"accept","content":{"name":"Ada"}}"#;
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id_of(&asked));
-        has(&world.request(&answer), r#""id":1,"result":{"content":[{"type":"text","text":"Hello, Ada!"}]}"#);
+        assert_contains(
+            &world.request(&answer),
+            r#""id":1,"result":{"content":[{"type":"text","text":"Hello, Ada!"}]}"#,
+        );
         let asked = world.request(&call(3, "ask", r#"{"of":"client"}"#));
         let result = r#"{"roots":[{"uri":"file:///a"}]}"#;
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id_of(&asked));
-        has(&world.request(&answer), "1 roots");
-        let said = world.request(&call(4, "ask", r#"{"of":"model"}"#));
-        has(&said, "sampling/createMessage");
+        assert_contains(&world.request(&answer), "1 roots");
+        let message = world.request(&call(4, "ask", r#"{"of":"model"}"#));
+        assert_contains(&message, "sampling/createMessage");
         // Cancelling the call also cancels the request to the client.
         let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}"#;
-        has(&world.request(cancel), "notifications/cancelled");
-        has(&world.request(&call(5, "ask", r#"{"of":"nobody"}"#)), "isError");
+        assert_contains(&world.request(cancel), "notifications/cancelled");
+        assert_contains(&world.request(&call(5, "ask", r#"{"of":"nobody"}"#)), "isError");
     });
 }
 
@@ -276,11 +291,14 @@ fn stateless_call_is_repeated_with_its_input() {
     let mut board = Board::default();
     with(&mut board, |world| {
         let params = r#""name":"ask","arguments":{"of":"user"},"#;
-        has(&world.request(&modern(1, "tools/call", params)), r#""inputRequests":{"input":"#);
+        assert_contains(&world.request(&modern(1, "tools/call", params)), r#""inputRequests":{"input":"#);
         let answer = r#""inputResponses":{"input":{"action":"accept","content":{"name":"Ada"}}},"#;
-        has(&world.request(&modern(2, "tools/call", &format!("{params}{answer}"))), "Hello, Ada!");
+        assert_contains(
+            &world.request(&modern(2, "tools/call", &format!("{params}{answer}"))),
+            "Hello, Ada!",
+        );
         let params = r#""name":"ask","arguments":{"of":"model"},"#;
-        has(&world.request(&modern(3, "tools/call", params)), "-32021");
+        assert_contains(&world.request(&modern(3, "tools/call", params)), "-32021");
     });
 }
 
@@ -295,11 +313,11 @@ fn arguments_are_completed() {
             )
         };
         let pin = r#""type":"ref/resource","uri":"board://pin/{name}""#;
-        has(&world.request(&complete(pin, "name", "")), r#""values":["led","rx","tx"]"#);
-        has(&world.request(&complete(pin, "name", "r")), r#""values":["rx"]"#);
-        has(&world.request(&complete(pin, "name", "some other pin")), r#""values":[]"#);
+        assert_contains(&world.request(&complete(pin, "name", "")), r#""values":["led","rx","tx"]"#);
+        assert_contains(&world.request(&complete(pin, "name", "r")), r#""values":["rx"]"#);
+        assert_contains(&world.request(&complete(pin, "name", "some other pin")), r#""values":[]"#);
         let prompt = r#""type":"ref/prompt","name":"diagnose""#;
-        has(&world.request(&complete(prompt, "symptom", "is")), r#""values":["is too hot"]"#);
+        assert_contains(&world.request(&complete(prompt, "symptom", "is")), r#""values":["is too hot"]"#);
     });
 }
 
@@ -310,13 +328,13 @@ fn new_client_finds_the_device_reset() {
         for _ in 0..20 {
             connect(world, "2025-11-25", "{}");
             let line = call(1, "self_test", "{}");
-            assert_eq!(world.hear(&[&line, "\n{\"jsonrpc\":\"2.0\",\"id\":2,\n"], 30).len(), 2);
+            assert_eq!(world.run(&[&line, "\n{\"jsonrpc\":\"2.0\",\"id\":2,\n"], 30).len(), 2);
         }
         for _ in 0..20 {
             world.server.reset();
-            world.device.forget();
+            world.device.drop_test();
             let line = modern(1, "tools/call", r#""name":"self_test","#);
-            assert!(world.hear(&[&line, "\n{\"jsonrpc\""], 30).is_empty());
+            assert!(world.run(&[&line, "\n{\"jsonrpc\""], 30).is_empty());
         }
     });
 }
@@ -327,9 +345,9 @@ fn batch_gets_one_response_line() {
     with(&mut board, |world| {
         connect(world, "2025-03-26", "{}");
         let batch = format!("[{},{}]", call(1, "temperature", "{}"), call(2, "led_set", r#"{"on":true}"#));
-        let said = world.request(&batch);
-        has(&said, "21.5");
-        has(&said, "the LED is on");
-        assert!(said.starts_with('['));
+        let message = world.request(&batch);
+        assert_contains(&message, "21.5");
+        assert_contains(&message, "the LED is on");
+        assert!(message.starts_with('['));
     });
 }

@@ -14,8 +14,8 @@ use picoserve::{Config, Router};
 use tokio::net::TcpListener;
 
 const CONNECTIONS: usize = 2;
-/// The longest body.
-const LONGEST: usize = 1024;
+/// Maximum length of a message, in bytes.
+const MAX_MESSAGE: usize = 1024;
 
 static TOOLS: Tools<'static> = Tools::new(&[Tool::new("blink", "{}").description("Switches the LED")]);
 static CONFIG: ServerConfig<'static> = ServerConfig::new("picoserve", "0.1.0").features(&[&TOOLS]);
@@ -55,7 +55,8 @@ impl Timer for Clock {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind(std::env::args().nth(1).as_deref().unwrap_or("127.0.0.1:8080")).await?;
     println!("http://{}/mcp", listener.local_addr()?);
-    let ([mut rx, mut tx], mut slots, mut text) = ([[0; LONGEST]; 2], [Slot::EMPTY; CONNECTIONS], [0; 128]);
+    let ([mut rx, mut tx], mut slots, mut text) =
+        ([[0; MAX_MESSAGE]; 2], [Slot::EMPTY; CONNECTIONS], [0; 128]);
     let server = Server::new(&CONFIG, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text)?;
     let mut server = server.message_mode()?;
     let (mut exchanges, mut output) = ([ExchangeSlot::EMPTY; CONNECTIONS], [0; 4096]);

@@ -30,10 +30,10 @@ fn serve(
                 }
                 Next::Wait => {}
             },
-            Action::Event => device.hear(server, now),
+            Action::Event => device.handle_event(server, now),
             Action::Closed => {
                 server.reset();
-                device.forget();
+                device.drop_test();
             }
         }
         device.work(server, now);

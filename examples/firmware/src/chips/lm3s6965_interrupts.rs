@@ -32,7 +32,7 @@ const RECEIVED_SOME: u32 = 1 << 4 | 1 << 6;
 const SENT_SOME: u32 = 1 << 5;
 // Error bits of the data register.
 const IS_BREAK: u32 = 1 << 10;
-const IS_WRONG: u32 = 1 << 8 | 1 << 9;
+const IS_DAMAGED: u32 = 1 << 8 | 1 << 9;
 const OTHERS_WERE_LOST: u32 = 1 << 11;
 
 /// Interrupt enable register. The UART has interrupt 5.
@@ -92,10 +92,10 @@ pub fn uart() {
             RECEIVED.push_all(SESSION_MARK);
             continue;
         }
-        if data & (OTHERS_WERE_LOST | IS_WRONG) != 0 {
+        if data & (OTHERS_WERE_LOST | IS_DAMAGED) != 0 {
             RECEIVED.lost();
         }
-        if data & IS_WRONG == 0 {
+        if data & IS_DAMAGED == 0 {
             RECEIVED.push(data as u8);
         }
     }

@@ -1,4 +1,4 @@
-//! Copies and clears memory in fewer bytes than the functions of the compiler, which are made for speed.
+//! Smaller replacements for the compiler's memory functions, which are optimized for speed.
 //!
 //! Moved values and cleared tables need these functions, and most are a few words long. Bytes of messages are copied by
 //! the core itself.
@@ -18,7 +18,7 @@ core::arch::global_asm!(
     "memory_function __aeabi_memcpy",
     "memory_function __aeabi_memcpy4",
     "memory_function __aeabi_memcpy8",
-    // Both addresses and the length are multiples of four?
+    // Copies words if both addresses and the length are multiples of four.
     "movs r3, r0",
     "orrs r3, r1",
     "orrs r3, r2",

@@ -20,18 +20,18 @@ const UART_FIFOS: Port = Port(0x1000_0002);
 const UART_LINE: Port = Port(0x1000_0005);
 const HAS_BYTE: u8 = 1 << 0;
 const OTHERS_WERE_LOST: u8 = 1 << 1;
-const IS_WRONG: u8 = 1 << 2 | 1 << 3;
+const IS_DAMAGED: u8 = 1 << 2 | 1 << 3;
 const IS_BREAK: u8 = 1 << 4;
 const IS_EMPTY: u8 = 1 << 5;
 /// Bits that are cleared by a read of the register.
-const CLEARED_BY_READ: u8 = OTHERS_WERE_LOST | IS_WRONG | IS_BREAK;
+const CLEARED_BY_READ: u8 = OTHERS_WERE_LOST | IS_DAMAGED | IS_BREAK;
 /// Size of the UART's FIFO for each direction, in bytes.
 const FIFO: u8 = 16;
 
 // The interrupt controller. The UART has interrupt 10.
 const UART_PRIORITY: Register = Register(0x0C00_0000 + 4 * 10);
 const ENABLE_INTERRUPTS: Register = Register(0x0C00_2000);
-const LEAST_PRIORITY: Register = Register(0x0C20_0000);
+const PRIORITY_THRESHOLD: Register = Register(0x0C20_0000);
 const CLAIM: Register = Register(0x0C20_0004);
 
 // The clock at 10 MHz, in two halves.
@@ -57,7 +57,7 @@ impl Virt {
         UART_FIFOS.write(1);
         UART_INTERRUPTS.write(RECEIVED_SOME);
         UART_PRIORITY.write(1);
-        LEAST_PRIORITY.write(0);
+        PRIORITY_THRESHOLD.write(0);
         ENABLE_INTERRUPTS.write(1 << 10);
         // SAFETY: interrupts stay disabled globally. Pending interrupts wake the processor, but the processor calls no
         // handler.
@@ -100,7 +100,7 @@ impl Link for Virt {
                 self.lost_behind = self.lost_behind.or(Some(FIFO));
             }
             self.lost_behind = self.lost_behind.map(|left| left.saturating_sub(1));
-            if line & IS_WRONG != 0 && line & IS_BREAK == 0 {
+            if line & IS_DAMAGED != 0 && line & IS_BREAK == 0 {
                 self.lost_behind = Some(0);
                 break;
             }

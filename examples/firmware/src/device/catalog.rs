@@ -6,7 +6,7 @@ use mcp_proto::server::{
     SecondInitialize, ServerConfig, Subscriptions, Tool, Tools,
 };
 
-use super::questions::AskSomebody;
+use super::questions::AskArguments;
 
 /// URI of the settings, a text of up to 1 KiB.
 pub const SETTINGS: &str = "board://settings";
@@ -40,7 +40,7 @@ static TOOLS: Tools = Tools::new(&[
         .read_only(true),
     Tool::with_arguments::<SettingsWrite>("settings_write"),
     Tool::new("self_test", "{}").description("Tests the whole board, in ten steps"),
-    Tool::with_arguments::<AskSomebody>("ask"),
+    Tool::with_arguments::<AskArguments>("ask"),
 ]);
 
 static RESOURCES: Resources = Resources::new(&[

@@ -62,7 +62,7 @@ impl<'h> Device<'h> {
     /// Handles an event, after a poll has returned [`Action::Event`](mcp_proto::Action::Event).
     // Not inlined, because its stack frame must not be live while the server is polled.
     #[inline(never)]
-    pub fn hear(&mut self, server: &mut Server<'_>, now: Millis) {
+    pub fn handle_event(&mut self, server: &mut Server<'_>, now: Millis) {
         let Some(event) = server.event() else { return };
         self.questions.observe(&event);
         match event {
@@ -73,7 +73,7 @@ impl<'h> Device<'h> {
             Event::Cancelled { ticket, .. } | Event::Expired(ticket) => {
                 self.test.take_if(|test| test.ticket == ticket);
             }
-            Event::Restarted => self.forget(),
+            Event::Restarted => self.drop_test(),
             Event::ProtocolError(fault) => self.hardware.report(fault),
             _ => {}
         }
@@ -99,7 +99,7 @@ impl<'h> Device<'h> {
     /// Drops the self test of the old client.
     ///
     /// Call this when a new session starts.
-    pub fn forget(&mut self) {
+    pub fn drop_test(&mut self) {
         self.test = None;
     }
 

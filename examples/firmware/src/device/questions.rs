@@ -16,7 +16,7 @@ pub type Responses = [u8; 256];
 
 /// Asks the user, the model or the client a question.
 #[derive(ToolArguments)]
-pub(super) struct AskSomebody {
+pub(super) struct AskArguments {
     /// Who is asked
     of: Whom,
 }
@@ -39,7 +39,7 @@ static SAMPLE: CreateMessage = CreateMessage::new(&MESSAGES, 20);
 
 #[inline(never)]
 pub(super) fn ask(device: &mut Device<'_>, call: Call<'_>) {
-    call.with(|call, AskSomebody { of }| {
+    call.with(|call, AskArguments { of }| {
         let input: &'static (dyn Input + Sync) = match of {
             Whom::User => &FORM,
             Whom::Model => &SAMPLE,

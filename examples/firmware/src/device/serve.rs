@@ -86,7 +86,7 @@ impl Device<'_> {
         now: Millis,
     ) {
         match step {
-            PumpStatus::Event => self.hear(server, now),
+            PumpStatus::Event => self.handle_event(server, now),
             PumpStatus::NewSession => self.begin(server),
             // A UART has no connections, so the server starts a new session for the next client.
             PumpStatus::Closed => {
@@ -101,6 +101,6 @@ impl Device<'_> {
     /// Resets the server and drops the self test of the old client.
     fn begin(&mut self, server: &mut Server<'_>) {
         server.reset();
-        self.forget();
+        self.drop_test();
     }
 }

@@ -85,7 +85,7 @@ fn main() -> ! {
                     _ = ROUTER.handle(&mut board, event);
                 }
             }
-            // A client has connected or disconnected.
+            // A new client has connected.
             PumpStatus::NewSession => server.reset(),
             PumpStatus::Closed => {
                 pump.new_session();
