@@ -2,16 +2,18 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 
-use crate::common::{App, INITIALIZE, MARK, On, Uart, WELCOME, answer, call, ping, pong, with_server};
+use crate::common::{
+    App, INITIALIZE, MARK, On, TestClock, Uart, WELCOME, answer, call, ping, poll, pong, with_server,
+};
 use embedded_io::{ErrorKind, ErrorType};
 use mcp_proto::client::{self, ClientConfig, Connect, Options};
 use mcp_proto::server::Slot;
-use mcp_proto::{Client, Millis, Server};
-use mcp_proto_embedded::{Pump, PumpStatus, SESSION_MARK, Timer};
+use mcp_proto::{Client, Server};
+use mcp_proto_embedded::{Pump, PumpStatus, SESSION_MARK};
 
 /// One direction of a [`Uart`] whose operations are pending for at least `delay` polls. A dropped future has had no
 /// effect.
@@ -60,30 +62,6 @@ impl embedded_io_async::Write for Half<'_> {
         pending_polls(self.delay).await;
         embedded_io::Write::flush(&mut *self.uart.borrow_mut())
     }
-}
-
-/// A clock that the test sets.
-#[derive(Clone, Copy)]
-struct TestClock<'c>(&'c Cell<u64>);
-
-impl Timer for TestClock<'_> {
-    fn now(&mut self) -> Millis {
-        Millis(self.0.get())
-    }
-
-    async fn until(&mut self, at: Millis) {
-        poll_fn(|_| if self.0.get() >= at.0 { Poll::Ready(()) } else { Poll::Pending }).await;
-    }
-}
-
-/// Polls a future at most `times` times, and then drops the future. Returns `None` if the future is not ready.
-fn poll<T>(future: impl Future<Output = T>, times: u32) -> Option<T> {
-    let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
-    (0..times).find_map(|_| match future.as_mut().poll(&mut context) {
-        Poll::Ready(value) => Some(value),
-        Poll::Pending => None,
-    })
 }
 
 /// Runs a server until it is idle or closed. `polls` lists the number of polls of each future before its drop, but each

@@ -3,15 +3,15 @@
 use std::array::from_fn;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 
-use crate::common::{App, INITIALIZE, WELCOME, answer, ping, pong, with_server};
+use crate::common::{App, INITIALIZE, TestClock, WELCOME, answer, ping, poll, pong, with_server};
 use crate::http::{Open, call, handle, with_servers};
 use embedded_io::{ErrorKind, ErrorType};
 use mcp_proto::{Millis, Server};
-use mcp_proto_embedded::{FramedPump, HttpPump, HttpShared, HttpStatus, Pump, PumpStatus, Timer};
+use mcp_proto_embedded::{FramedPump, HttpPump, HttpShared, HttpStatus, Pump, PumpStatus};
 
 /// A driver with a buffer for output. A flush moves the buffer to the line.
 #[derive(Default)]
@@ -89,27 +89,6 @@ impl embedded_io_async::Write for Half<'_> {
     }
 }
 
-struct TestClock<'c>(&'c Cell<u64>);
-
-impl Timer for TestClock<'_> {
-    fn now(&mut self) -> Millis {
-        Millis(self.0.get())
-    }
-
-    async fn until(&mut self, at: Millis) {
-        poll_fn(|_| if self.0.get() >= at.0 { Poll::Ready(()) } else { Poll::Pending }).await;
-    }
-}
-
-/// Polls a future ten times, without dropping it.
-fn poll<T>(mut future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
-    let mut context = Context::from_waker(Waker::noop());
-    (0..10).find_map(|_| match future.as_mut().poll(&mut context) {
-        Poll::Ready(value) => Some(value),
-        Poll::Pending => None,
-    })
-}
-
 /// The async form of a pump.
 trait Wait {
     async fn wait(
@@ -154,7 +133,7 @@ fn stuck_flush_delays_the_end_of(mut pump: impl Wait) {
         let mut wait = pin!(pump.wait(server, &driver, &time));
         for (now, expected) in LAST_FLUSH {
             time.set(now);
-            assert_eq!(poll(wait.as_mut()), expected, "{now}");
+            assert_eq!(poll(wait.as_mut(), 10), expected, "{now}");
         }
     });
 }
@@ -169,12 +148,12 @@ fn dropped_last_flush_is_repeated_by(mut pump: impl Wait, is_stuck_again: bool) 
     let (driver, time) = (RefCell::new(Driver::new(&ping(1), true)), Cell::new(0));
     driver.borrow_mut().is_stuck = true;
     with_server(512, 1024, |server| {
-        assert_eq!(poll(pin!(pump.wait(server, &driver, &time))), None);
+        assert_eq!(poll(pump.wait(server, &driver, &time), 10), None);
         driver.borrow_mut().is_stuck = is_stuck_again;
         for (now, expected) in LAST_FLUSH {
             time.set(now);
             let expected = if is_stuck_again { expected } else { Some(PumpStatus::Closed) };
-            assert_eq!(poll(pin!(pump.wait(server, &driver, &time))), expected, "{now}");
+            assert_eq!(poll(pump.wait(server, &driver, &time), 10), expected, "{now}");
         }
     });
     driver.into_inner()
@@ -197,7 +176,7 @@ fn with_shared<R>(act: impl for<'a, 'b> FnOnce(&HttpShared<'a, 'b, Open, 2>) -> 
 
 /// Handles all events.
 fn handle_events(shared: &HttpShared<'_, '_, Open, 2>, time: &Cell<u64>) {
-    while poll(pin!(shared.event(&mut TestClock(time)))).is_some() {
+    while poll(shared.event(&mut TestClock(time)), 10).is_some() {
         shared.with(|_, server| handle(server));
     }
 }
@@ -210,19 +189,19 @@ fn stuck_flush_of_a_lost_http_client(is_ended: bool) {
     with_shared(|shared| {
         let (mut input, mut output, mut clock) = (Half(&driver), Half(&driver), TestClock(&time));
         let mut serve = pin!(pump.serve(shared, &mut input, &mut output, &mut clock));
-        assert_eq!(poll(serve.as_mut()), None);
+        assert_eq!(poll(serve.as_mut(), 10), None);
         handle_events(shared, &time);
-        assert_eq!(poll(serve.as_mut()), None);
+        assert_eq!(poll(serve.as_mut(), 10), None);
         assert!(driver.borrow().buffer.ends_with(b"}"), "the response is written");
         if is_ended {
             driver.borrow_mut().is_ended = true;
         } else {
             // The time of an idle client ends.
             time.set(74_999);
-            assert_eq!(poll(serve.as_mut()), None);
+            assert_eq!(poll(serve.as_mut(), 10), None);
             time.set(75_000);
         }
-        assert_eq!(poll(serve.as_mut()), Some(HttpStatus::Closed));
+        assert_eq!(poll(serve.as_mut(), 10), Some(HttpStatus::Closed));
     });
 }
 
@@ -248,7 +227,7 @@ fn dropped_last_flush_of_serve_is_repeated_until_its_deadline() {
         with_shared(|shared| {
             let mut serve = || {
                 let (mut input, mut output) = (Half(&driver), Half(&driver));
-                poll(pin!(pump.serve(shared, &mut input, &mut output, &mut TestClock(&time))))
+                poll(pump.serve(shared, &mut input, &mut output, &mut TestClock(&time)), 10)
             };
             assert_eq!(serve(), None);
             handle_events(shared, &time);
@@ -315,12 +294,12 @@ fn driver_without_flush_is_flushed() {
     });
     with_server(512, 1024, |server| {
         let (mut pump, driver) = (Pump::new(), RefCell::new(driver()));
-        assert_eq!(poll(pin!(Wait::wait(&mut pump, server, &driver, &time))), None);
+        assert_eq!(poll(Wait::wait(&mut pump, server, &driver, &time), 10), None);
         assert_eq!(driver.borrow().flush_errors.len(), 19);
     });
     with_server(512, 1024, |server| {
         let (mut pump, driver) = (FramedPump::new(5), RefCell::new(driver()));
-        assert_eq!(poll(pin!(Wait::wait(&mut pump, server, &driver, &time))), None);
+        assert_eq!(poll(Wait::wait(&mut pump, server, &driver, &time), 10), None);
     });
     assert_eq!(http_run("", &[ErrorKind::Unsupported; 20]).1, None);
 }
@@ -362,7 +341,7 @@ fn failed_flush_is_repeated_by(mut pump: impl Wait) -> Vec<u8> {
     let (driver, time) = (RefCell::new(Driver::new(&ping(1), false)), Cell::new(0));
     driver.borrow_mut().flush_errors = [ErrorKind::TimedOut, ErrorKind::Other, ErrorKind::TimedOut].into();
     with_server(512, 1024, |server| {
-        let statuses: [_; 2] = from_fn(|_| poll(pin!(pump.wait(server, &driver, &time))));
+        let statuses: [_; 2] = from_fn(|_| poll(pump.wait(server, &driver, &time), 10));
         assert_eq!(statuses, [Some(PumpStatus::NotWritten(ErrorKind::Other)), None]);
     });
     driver.into_inner().line
@@ -379,12 +358,12 @@ fn flush_that_always_fails_is_reported_once_by(mut pump: impl Wait) -> Driver {
     driver.borrow_mut().flush_errors = [ErrorKind::Other; 20].into();
     with_server(512, 1024, |server| {
         for expected in [Some(PumpStatus::NotWritten(ErrorKind::Other)), None, None] {
-            assert_eq!(poll(pin!(pump.wait(server, &driver, &time))), expected);
+            assert_eq!(poll(pump.wait(server, &driver, &time), 10), expected);
         }
         // Each call has tried a flush.
         assert_eq!(driver.borrow().flush_errors.len(), 17);
         driver.borrow_mut().flush_errors.clear();
-        assert_eq!(poll(pin!(pump.wait(server, &driver, &time))), None);
+        assert_eq!(poll(pump.wait(server, &driver, &time), 10), None);
     });
     driver.into_inner()
 }
@@ -404,16 +383,16 @@ fn wait_reads_although_each_flush_fails() {
         for id in [1, 2, 3] {
             driver.borrow_mut().input.extend(ping(id).bytes());
             for is_reported in [true, false] {
-                let step = poll(pin!(Wait::wait(&mut pump, server, &driver, &time)));
+                let step = poll(Wait::wait(&mut pump, server, &driver, &time), 10);
                 assert_eq!(matches!(step, Some(PumpStatus::NotWritten(_))), is_reported, "{id}: {step:?}");
             }
             assert!(driver.borrow().buffer.ends_with(pong(id).as_bytes()), "{id}");
         }
         driver.borrow_mut().flush_errors = [ErrorKind::Other].into();
         let mut wait = pin!(Wait::wait(&mut pump, server, &driver, &time));
-        assert_eq!(poll(wait.as_mut()), None);
+        assert_eq!(poll(wait.as_mut(), 10), None);
         time.set(100);
-        assert_eq!((poll(wait.as_mut()), driver.borrow().buffer.len()), (None, 0));
+        assert_eq!((poll(wait.as_mut(), 10), driver.borrow().buffer.len()), (None, 0));
     });
 }
 
@@ -427,7 +406,7 @@ fn wait_repeats_a_failed_flush_before_an_event() {
             let mut pump = Pump::new();
             // The caller has not handled the event when it calls again.
             for line in [String::new(), pong(1)] {
-                let status = poll(pin!(Wait::wait(&mut pump, server, &driver, &time)));
+                let status = poll(Wait::wait(&mut pump, server, &driver, &time), 10);
                 assert_eq!((status, &*driver.borrow().line), (Some(PumpStatus::Event), line.as_bytes()));
             }
         });
@@ -438,7 +417,7 @@ fn last_flush_is_repeated_by(mut pump: impl Wait) -> Driver {
     let (driver, time) = (RefCell::new(Driver::new(&ping(1), true)), Cell::new(0));
     driver.borrow_mut().flush_errors = [ErrorKind::TimedOut; 3].into();
     with_server(512, 1024, |server| {
-        assert_eq!(poll(pin!(pump.wait(server, &driver, &time))), Some(PumpStatus::Closed));
+        assert_eq!(poll(pump.wait(server, &driver, &time), 10), Some(PumpStatus::Closed));
     });
     driver.into_inner()
 }

@@ -6,10 +6,10 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use crate::common::{App, INITIALIZE, MARK, WELCOME, answer, call, ping, pong, with_server};
+use crate::common::{self, App, INITIALIZE, MARK, TestClock, WELCOME, answer, call, ping, pong, with_server};
 use embedded_io::{ErrorKind, ErrorType};
 use mcp_proto::{Millis, Server};
-use mcp_proto_embedded::{FramedPump, Link, PumpStatus, Timer};
+use mcp_proto_embedded::{FramedPump, Link, PumpStatus};
 use mcp_proto_framed_link::FramedLink;
 
 /// The other end of the line, which sends `input`, and the line in between.
@@ -221,29 +221,12 @@ impl embedded_io_async::Write for Half<'_, '_> {
     }
 }
 
-struct TestClock<'c>(&'c Cell<u64>);
-
-impl Timer for TestClock<'_> {
-    fn now(&mut self) -> Millis {
-        Millis(self.0.get())
-    }
-
-    async fn until(&mut self, at: Millis) {
-        poll_fn(|_| if self.0.get() >= at.0 { Poll::Ready(()) } else { Poll::Pending }).await;
-    }
-}
-
 /// Polls the async pump four times at the same time. Returns `None` if the pump still waits.
 fn wait(pump: &mut FramedPump, server: &mut Server<'_>, peer: &mut Peer) -> Option<PumpStatus> {
     let time = Cell::new(peer.now);
     let shared = std::cell::RefCell::new(peer);
     let (mut input, mut output, mut clock) = (Half(&shared), Half(&shared), TestClock(&time));
-    let mut future = pin!(pump.wait(server, &mut input, &mut output, &mut clock));
-    let mut context = Context::from_waker(Waker::noop());
-    (0..4).find_map(|_| match future.as_mut().poll(&mut context) {
-        Poll::Ready(status) => Some(status),
-        Poll::Pending => None,
-    })
+    common::poll(pump.wait(server, &mut input, &mut output, &mut clock), 4)
 }
 
 const FORMS: [Turn; 3] = [poll, run, wait];

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::common::{On, Uart};
+use crate::common::{On, TestClock, Uart};
 use embedded_io::{ErrorKind, ErrorType};
 use mcp_proto::server::{Event, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Millis, Server, Ticket};
-use mcp_proto_embedded::{HttpPump, HttpShared, HttpStatus, Timer};
+use mcp_proto_embedded::{HttpPump, HttpShared, HttpStatus};
 use mcp_proto_http::server::{ExchangeSlot, HttpConfig, HttpServer, Policy, Step};
 
 static TOOLS: Tools<'static> = Tools::new(&[Tool::new("hello", "{}"), Tool::new("slow", "{}")]);
@@ -258,19 +258,6 @@ impl embedded_io_async::Write for End<'_> {
         poll_fn(|_| if self.0.is_stuck.get() { Poll::Pending } else { Poll::Ready(()) }).await;
         self.0.is_flushed.set(true);
         Ok(())
-    }
-}
-
-#[derive(Clone)]
-struct TestClock<'c>(&'c Cell<u64>);
-
-impl Timer for TestClock<'_> {
-    fn now(&mut self) -> Millis {
-        Millis(self.0.get())
-    }
-
-    async fn until(&mut self, at: Millis) {
-        poll_fn(|_| if self.0.get() >= at.0 { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 }
 

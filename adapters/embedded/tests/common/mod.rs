@@ -1,12 +1,16 @@
-//! A simulated UART with scripted input and recorded output, and an application.
+//! A simulated UART with scripted input and recorded output, a clock, and an application.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
+use std::cell::Cell;
 use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 use embedded_io::{ErrorKind, ErrorType, Read, ReadReady, Write, WriteReady};
 use mcp_proto::server::{Event, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Millis, ProtocolError, Server, Ticket};
-use mcp_proto_embedded::PumpStatus;
+use mcp_proto_embedded::{PumpStatus, Timer};
 
 /// The next event on the line.
 #[derive(Debug, Clone)]
@@ -229,4 +233,28 @@ pub(crate) fn with_server<T>(rx: usize, tx: usize, run: impl FnOnce(&mut Server<
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 256]);
     let server = Server::new(&CONFIG, &mut rx[..], &mut tx[..]).unwrap();
     run(&mut server.in_flight(&mut slots, &mut text).unwrap())
+}
+
+/// A clock that the test sets.
+#[derive(Clone, Copy)]
+pub(crate) struct TestClock<'c>(pub(crate) &'c Cell<u64>);
+
+impl Timer for TestClock<'_> {
+    fn now(&mut self) -> Millis {
+        Millis(self.0.get())
+    }
+
+    async fn until(&mut self, at: Millis) {
+        poll_fn(|_| if self.0.get() >= at.0 { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+}
+
+/// Polls a future at most `times` times, and then drops the future. Returns `None` if the future is not ready.
+pub(crate) fn poll<T>(future: impl Future<Output = T>, times: u32) -> Option<T> {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    (0..times).find_map(|_| match future.as_mut().poll(&mut context) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    })
 }
