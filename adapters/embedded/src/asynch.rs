@@ -1,7 +1,7 @@
 //! Async pump: full duplex over `embedded-io-async`, on any executor.
 
 use core::future::{Future, pending, poll_fn};
-use core::pin::pin;
+use core::pin::{Pin, pin};
 use core::task::Poll;
 
 use embedded_io::{Error, ErrorKind};
@@ -95,21 +95,9 @@ impl Pump {
                 deadline = deadline.into_iter().chain([now.plus(FLUSH_AGAIN)]).min();
             }
             let reads = self.wants_more();
-            let (written, arrived) = {
-                let mut write = pin!(write_or_flush(output, bytes, flushes, self.flush_error.is_some()));
-                let mut read = pin!(read_if(input, self.read_buffer(), reads));
-                let mut sleep = pin!(sleep(timer, deadline));
-                poll_fn(|context| {
-                    let written = into_option(write.as_mut().poll(context));
-                    let arrived = into_option(read.as_mut().poll(context));
-                    let is_due = sleep.as_mut().poll(context).is_ready();
-                    if written.is_none() && arrived.is_none() && !is_due {
-                        return Poll::Pending;
-                    }
-                    Poll::Ready((written, arrived))
-                })
-                .await
-            };
+            let write = write_or_flush(output, bytes, flushes, self.flush_error.is_some());
+            let read = read_if(input, self.read_buffer(), reads);
+            let (written, arrived) = first(pin!(write), pin!(read), pin!(sleep(timer, deadline))).await;
             if let Some(flushed) = written.filter(|_| flushes) {
                 self.unflushed = is_unflushed_after(flushed);
             }
@@ -123,9 +111,7 @@ impl Pump {
             }
         }
     }
-}
 
-impl Pump {
     /// Polls a flush of the output once, because the peer may wait for an earlier response while the caller handles an
     /// event. Does not wait for the end of the flush, because the peer may read only after it has written more.
     async fn begin_flush<W: Write>(&mut self, output: &mut W) {
@@ -135,6 +121,23 @@ impl Pump {
             self.unflushed = flushed.is_none_or(is_unflushed_after);
         }
     }
+}
+
+/// Waits until a write, a read or a third future completes. Returns the results of the write and of the read.
+pub(crate) fn first<W, R>(
+    mut write: Pin<&mut impl Future<Output = W>>,
+    mut read: Pin<&mut impl Future<Output = R>>,
+    mut wake: Pin<&mut impl Future<Output = ()>>,
+) -> impl Future<Output = (Option<W>, Option<R>)> {
+    poll_fn(move |context| {
+        let written = into_option(write.as_mut().poll(context));
+        let arrived = into_option(read.as_mut().poll(context));
+        let is_woken = wake.as_mut().poll(context).is_ready();
+        if written.is_none() && arrived.is_none() && !is_woken {
+            return Poll::Pending;
+        }
+        Poll::Ready((written, arrived))
+    })
 }
 
 pub(crate) fn into_option<T>(poll: Poll<T>) -> Option<T> {

@@ -8,7 +8,7 @@ use embedded_io::{Error, ErrorKind, Read, Write};
 use mcp_proto::{Machine, Millis};
 use mcp_proto_framed_link::FramedLink;
 
-use crate::asynch::{Timer, flush_until, into_option, read_if, sleep, write_or_flush};
+use crate::asynch::{Timer, first, flush_until, into_option, read_if, sleep, write_or_flush};
 use crate::link::Link;
 use crate::log;
 use crate::pump::Pump;
@@ -196,21 +196,9 @@ impl FramedPump {
             let bytes = self.writable(now);
             let flushes = bytes.is_empty() && is_unflushed;
             let mut space = [0; READ_SIZE];
-            let (written, arrived) = {
-                let mut write = pin!(write_or_flush(output, bytes, flushes, has_failed));
-                let mut read = pin!(read_if(input, &mut space, reads));
-                let mut sleep = pin!(sleep(timer, deadline));
-                poll_fn(|context| {
-                    let written = into_option(write.as_mut().poll(context));
-                    let arrived = into_option(read.as_mut().poll(context));
-                    let is_due = sleep.as_mut().poll(context).is_ready();
-                    if written.is_none() && arrived.is_none() && !is_due {
-                        return Poll::Pending;
-                    }
-                    Poll::Ready((written, arrived))
-                })
-                .await
-            };
+            let write = write_or_flush(output, bytes, flushes, has_failed);
+            let read = read_if(input, &mut space, reads);
+            let (written, arrived) = first(pin!(write), pin!(read), pin!(sleep(timer, deadline))).await;
             let now = timer.now();
             if let Some(flushed) = written.filter(|_| flushes) {
                 self.is_unflushed = is_unflushed_after(flushed);

@@ -11,7 +11,7 @@ use mcp_proto::{Millis, Server};
 use mcp_proto_http::server::{HttpServer, Policy, RESPONSE_SPACE, Step};
 
 use super::{HttpPump, HttpStatus, is_harmless};
-use crate::asynch::{Timer, flush_until, into_option, read_if, sleep, write_or_flush};
+use crate::asynch::{Timer, first, flush_until, read_if, sleep, write_or_flush};
 
 /// Maximum number of bytes in one write.
 const WRITE_SIZE: usize = 128;
@@ -150,16 +150,21 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
                 Err(has_event) => return has_event,
             };
             let change = self.change();
-            let mut sleep = pin!(sleep(timer, deadline));
-            poll_fn(|context| {
-                if self.change() != change || sleep.as_mut().poll(context).is_ready() {
-                    return Poll::Ready(());
-                }
-                self.register(context.waker());
-                Poll::Pending
-            })
-            .await;
+            self.wait_for_change(change, sleep(timer, deadline)).await;
         }
+    }
+
+    /// Waits until the number of changes differs from `change`, or `sleep` completes.
+    async fn wait_for_change(&self, change: u32, sleep: impl Future<Output = ()>) {
+        let mut sleep = pin!(sleep);
+        poll_fn(|context| {
+            if self.change() != change || sleep.as_mut().poll(context).is_ready() {
+                return Poll::Ready(());
+            }
+            self.register(context.waker());
+            Poll::Pending
+        })
+        .await;
     }
 
     /// Returns whether [`event`](HttpShared::event) has reported that the core server is closed. Exchanges then get no
@@ -248,24 +253,14 @@ impl HttpPump<'_> {
             // Buffered input waits until the response to the previous request is complete.
             let reads = self.wants_more();
             let has_input = !reads && self.connection.takes_input();
-            let (written, arrived) = {
-                let mut write =
-                    pin!(write_or_flush(output, bytes.get(..length).unwrap_or_default(), flushes, false));
-                let mut read = pin!(read_if(input, &mut self.read_buffer, reads));
-                let mut sleep = pin!(sleep(timer, deadline));
-                poll_fn(|context| {
-                    let is_changed = shared.change() != change;
-                    let written = into_option(write.as_mut().poll(context));
-                    let arrived = into_option(read.as_mut().poll(context));
-                    let is_due = sleep.as_mut().poll(context).is_ready();
-                    if written.is_some() || arrived.is_some() || is_due || is_changed || has_input {
-                        return Poll::Ready((written, arrived));
-                    }
-                    shared.register(context.waker());
-                    Poll::Pending
-                })
-                .await
+            let write = write_or_flush(output, bytes.get(..length).unwrap_or_default(), flushes, false);
+            let read = read_if(input, &mut self.read_buffer, reads);
+            let wake = async {
+                if !has_input {
+                    shared.wait_for_change(change, sleep(timer, deadline)).await;
+                }
             };
+            let (written, arrived) = first(pin!(write), pin!(read), pin!(wake)).await;
             let now = timer.now();
             match written {
                 Some(Err(kind)) if is_harmless(kind).is_err() => break HttpStatus::Closed,
