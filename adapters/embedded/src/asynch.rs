@@ -151,8 +151,7 @@ pub(crate) fn into_option<T>(poll: Poll<T>) -> Option<T> {
 /// do. Returns the number of written bytes.
 ///
 /// If `has_failed`, a flush that fails again does not complete, unless it has timed out, and the caller repeats it
-/// later.
-/// If the flush always fails, the caller would otherwise never yield to the executor.
+/// later. If the flush always fails, the caller would otherwise never yield to the executor.
 pub(crate) async fn write_or_flush<W: Write>(
     output: &mut W,
     bytes: &[u8],

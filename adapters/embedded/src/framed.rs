@@ -58,8 +58,8 @@ pub struct FramedPump {
     link: FramedLink,
     line: Line,
     is_unflushed: bool,
-    /// Whether a flush has failed since the last write, and the caller of `wait` knows the error.
-    has_failed_flush: bool,
+    /// Whether the caller of `wait` knows the error of a write or flush since the last successful write.
+    has_reported_error: bool,
 }
 
 /// The state of the line.
@@ -84,7 +84,7 @@ impl FramedPump {
             link: FramedLink::new(number),
             line: Line::Open,
             is_unflushed: false,
-            has_failed_flush: false,
+            has_reported_error: false,
         }
     }
 
@@ -113,7 +113,7 @@ impl FramedPump {
             }
             _ => false,
         };
-        let status = self.turn(machine, now);
+        let status = self.poll_machine(machine, now);
         let written = self.transmit(line, now);
         match (status, written) {
             (PumpStatus::Idle(_), Err(kind)) => PumpStatus::NotWritten(kind),
@@ -137,7 +137,7 @@ impl FramedPump {
         now: &mut dyn FnMut() -> Millis,
     ) -> PumpStatus {
         loop {
-            let status = self.turn(machine, now());
+            let status = self.poll_machine(machine, now());
             let has_written = self.write_all(line, now);
             let deadline = match status {
                 PumpStatus::Moved => continue,
@@ -173,7 +173,7 @@ impl FramedPump {
     ) -> PumpStatus {
         loop {
             let now = timer.now();
-            let deadline = match self.turn(machine, now) {
+            let deadline = match self.poll_machine(machine, now) {
                 PumpStatus::Moved => continue,
                 PumpStatus::Idle(deadline) => deadline,
                 PumpStatus::Closed => {
@@ -192,7 +192,7 @@ impl FramedPump {
             // the past.
             self.link.output(now);
             let (deadline, reads) = (self.earlier(deadline), self.line == Line::Open);
-            let (is_unflushed, has_failed) = (self.is_unflushed, self.has_failed_flush);
+            let (is_unflushed, has_failed) = (self.is_unflushed, self.has_reported_error);
             let bytes = self.writable(now);
             let flushes = bytes.is_empty() && is_unflushed;
             let mut space = [0; READ_SIZE];
@@ -208,7 +208,7 @@ impl FramedPump {
                 self.arrived(&space, arrived.map(Some), now);
             }
             if let Err(kind) = written {
-                self.has_failed_flush = true;
+                self.has_reported_error = true;
                 return PumpStatus::NotWritten(kind);
             }
         }
@@ -228,7 +228,7 @@ impl FramedPump {
     /// more.
     async fn begin_write<W: embedded_io_async::Write>(&mut self, output: &mut W, now: Millis) {
         loop {
-            let (is_unflushed, has_failed) = (self.is_unflushed, self.has_failed_flush);
+            let (is_unflushed, has_failed) = (self.is_unflushed, self.has_reported_error);
             let bytes = self.writable(now);
             let flushes = bytes.is_empty() && is_unflushed;
             let written = {
@@ -247,7 +247,7 @@ impl FramedPump {
 
     /// Reports a new session of the other end. Otherwise polls the machine once, and moves bytes between machine and
     /// link. After the end of the machine, waits for the link.
-    fn turn(&mut self, machine: &mut dyn Machine, now: Millis) -> PumpStatus {
+    fn poll_machine(&mut self, machine: &mut dyn Machine, now: Millis) -> PumpStatus {
         if self.link.take_reset() {
             self.pump.new_session();
             log::new_session();
@@ -332,7 +332,7 @@ impl FramedPump {
             Ok(count) => {
                 self.link.written(count, now);
                 if count > 0 {
-                    (self.is_unflushed, self.has_failed_flush) = (true, false);
+                    (self.is_unflushed, self.has_reported_error) = (true, false);
                 }
                 Ok(count > 0)
             }

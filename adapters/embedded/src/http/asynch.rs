@@ -10,7 +10,7 @@ use embedded_io_async::{Read, Write};
 use mcp_proto::{Millis, Server};
 use mcp_proto_http::server::{HttpServer, Policy, RESPONSE_SPACE, Step};
 
-use super::{HttpPump, HttpStatus, is_harmless};
+use super::{HttpPump, HttpStatus, ignore_timeout};
 use crate::asynch::{Timer, first, flush_until, read_if, sleep, write_or_flush};
 
 /// Maximum number of bytes in one write.
@@ -221,8 +221,8 @@ impl HttpPump<'_> {
     /// Serves one connection until it ends. The caller then closes the socket.
     ///
     /// Returns [`HttpStatus::Closing`] if the server ends the connection after a response, and [`HttpStatus::Closed`]
-    /// otherwise: also when the core server is closed and its output is written. After `Closing`, the caller should read and drop input for a short time before it closes the
-    /// socket.
+    /// otherwise, also when the core server is closed and its output is written. After `Closing`, the caller should read
+    /// and drop input for a short time before it closes the socket.
     ///
     /// Waits for the last flush until the deadline of `Closing`. Polls the last flush before `Closed` without waiting,
     /// because a lost client acknowledges nothing.
@@ -263,7 +263,7 @@ impl HttpPump<'_> {
             let (written, arrived) = first(pin!(write), pin!(read), pin!(wake)).await;
             let now = timer.now();
             match written {
-                Some(Err(kind)) if is_harmless(kind).is_err() => break HttpStatus::Closed,
+                Some(Err(kind)) if ignore_timeout(kind).is_err() => break HttpStatus::Closed,
                 Some(Ok(_)) if flushes => self.is_unflushed = false,
                 Some(Ok(n)) => {
                     self.is_unflushed = true;

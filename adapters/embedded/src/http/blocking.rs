@@ -4,7 +4,7 @@ use embedded_io::{Error, ErrorKind, Read, Write};
 use mcp_proto::{Millis, Server};
 use mcp_proto_http::server::{HttpServer, Policy, Step};
 
-use super::{HttpPump, HttpStatus, is_harmless};
+use super::{HttpPump, HttpStatus, ignore_timeout};
 use crate::status::{accept_unsupported, reject_zero};
 
 impl HttpPump<'_> {
@@ -43,7 +43,7 @@ impl HttpPump<'_> {
             };
             self.is_unflushed |= has_sent;
             if self.is_unflushed {
-                match accept_unsupported(link.flush().map_err(|error| error.kind())).map_err(is_harmless) {
+                match accept_unsupported(link.flush().map_err(|error| error.kind())).map_err(ignore_timeout) {
                     Ok(()) => self.is_unflushed = false,
                     // The next call flushes again.
                     Err(Ok(_)) if status != HttpStatus::Closed => return idle,

@@ -158,7 +158,7 @@ impl<'b> HttpPump<'b> {
             if bytes.is_empty() {
                 return Ok(has_sent);
             }
-            let n = write(bytes).or_else(is_harmless)?.min(bytes.len());
+            let n = write(bytes).or_else(ignore_timeout)?.min(bytes.len());
             if n == 0 {
                 return Ok(has_sent);
             }
@@ -181,7 +181,7 @@ impl<'b> HttpPump<'b> {
         read: Result<Option<usize>, ErrorKind>,
         now: Millis,
     ) -> Result<bool, Lost> {
-        if let Some(n) = read.or_else(|kind| is_harmless(kind).map(|_| None))? {
+        if let Some(n) = read.or_else(|kind| ignore_timeout(kind).map(|_| None))? {
             (self.fed, self.filled) = (0, n.min(READ_BUFFER_SIZE));
             if n == 0 {
                 return Err(Lost);
@@ -210,9 +210,8 @@ impl<'b> HttpPump<'b> {
 /// The link has failed, or the client has disconnected.
 struct Lost;
 
-/// Returns `Ok(0)` for an error without an effect: no byte has moved, and none was lost. Logs any other error, and
-/// returns `Err`.
-fn is_harmless(kind: ErrorKind) -> Result<usize, Lost> {
+/// Returns `Ok(0)` for `TimedOut`: no byte has moved, and none was lost. Logs any other error, and returns `Err`.
+fn ignore_timeout(kind: ErrorKind) -> Result<usize, Lost> {
     match classify(kind) {
         ErrorClass::TimedOut => Ok(0),
         ErrorClass::Temporary | ErrorClass::Gone => {
