@@ -55,9 +55,6 @@ function refusesSkill(runInspect) {
   runInspect.fails('--skill', 'skill://pdf-processing/SKILL.md');
 }
 
-// Scenarios that do not pass, each with its expected result. Any other result is an error.
-const EXCEPTIONS = {};
-
 // Scenarios that run again after a warning, each with the maximum number of runs.
 const ATTEMPTS = {
   // The suite takes the second GET for the reconnection. On a busy computer the client's GET for the session comes
@@ -115,11 +112,6 @@ async function runOnce(suite, inspect, work, revision, name) {
     Object.assign(judged, { result: 'failed', details: ran.stderr.slice(-2000) });
   }
   report(`${name}, ${revision}`, checks, process.env.SCENARIO !== undefined);
-  const exception = EXCEPTIONS[name];
-  if (exception) {
-    const result = judged.result === exception.result ? 'as expected' : `${judged.result}, not ${exception.result}`;
-    return { name, revision, ...judged, result, remark: exception.reason };
-  }
   return { name, revision, ...judged, remark: '' };
 }
 
