@@ -22,7 +22,7 @@ property_tests() {
 }
 
 step_interop() {
-    need python3 node npm column git
+    need python3 node npm git
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
     node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))' || not_run "Node is older than 20"
     local target
