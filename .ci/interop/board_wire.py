@@ -65,7 +65,7 @@ def without_a_mark(path):
         expect("the new client's test", text(new.calls(2, "self_test", {}, {})), "test passed")
         expect("nothing else", new.is_silent(0.1), b"")
         new.socket.close()
-    ok("20 clients of the handshake era without a mark: `initialize` ends what the old one wanted")
+    ok("20 clients of the handshake era without a mark: `initialize` cancels the requests of the old client")
 
     old = Line(path).begins()
     old.says(id=1, method="tools/call", params={"name": "self_test", "_meta": META})
@@ -81,7 +81,7 @@ def without_a_mark(path):
     expect("another id", text(new.calls(2, "led_set", {"on": True})), "the LED is on")
     expect("the old call's answer comes to the new client", text(new.answer(1)), "test passed")
     new.socket.close()
-    ok("a client of the stateless era without a mark is refused the ids that are still in flight, and hears old answers")
+    ok("a client of the stateless era without a mark gets errors for ids in flight, and receives old responses")
 
 
 def breaks(path):
