@@ -2,7 +2,7 @@
 
 use super::ServerHarness;
 use crate::support::transport::PeerInput;
-use mcp_proto::server::Change;
+use mcp_proto::server::{Change, Reply};
 use mcp_proto::{Decimal, Level, Millis, SendError};
 
 impl ServerHarness<'_> {
@@ -10,66 +10,78 @@ impl ServerHarness<'_> {
     pub(crate) fn command(&mut self, text: &str) {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
-        let outcome = match word {
+        match word {
             // Advances the time before the next poll.
-            "time" => {
-                self.now = Millis(first.parse().expect("a time"));
-                Ok(())
-            }
+            "time" => self.now = Millis(first.parse().expect("a time")),
             // Advances the time, and runs the command before the next poll.
             "late" => {
                 self.now = Millis(first.parse().expect("a time"));
-                return self.command(last);
+                self.command(last);
             }
             // Commands that state expectations.
             "deadline" => {
                 let at = self.deadline.map_or("none".into(), |at| at.0.to_string());
                 assert_eq!(at, first, "the deadline");
-                Ok(())
             }
-            "state" => {
-                assert_eq!(format!("{:?}", self.server.state()), first, "the state");
-                Ok(())
+            "state" => assert_eq!(format!("{:?}", self.server.state()), first, "the state"),
+            "deferred" => assert_eq!(self.server.deferred().to_string(), first, "deferred requests"),
+            // Commands on the server.
+            "changed" => self.server.changed(match first {
+                "resources" => Change::Resources,
+                "prompts" => Change::Prompts,
+                _ => Change::Tools,
+            }),
+            "updated" => self.server.changed(Change::Resource(first)),
+            "refuse" => self.record.refused.push(first.into()),
+            "shutdown" => match first.parse() {
+                Ok(time) => self.server.shutdown_by(self.now, self.now.plus(Millis(time))),
+                Err(_) => self.server.shutdown(self.now),
+            },
+            "reset" => self.reset(),
+            // Commands on the client.
+            "send" => self.transport.write(rest.as_bytes()),
+            "eof" => self.transport.ended = true,
+            "block" => self.transport.peer_input = PeerInput::Blocked,
+            "unblock" => self.transport.peer_input = PeerInput::Open,
+            "broken" => self.transport.peer_input = PeerInput::Broken,
+            _ => {
+                if let Err(why) = self.send_command(word, rest) {
+                    self.record.events.push(format!("not now {why:?}"));
+                }
             }
-            "deferred" => {
-                assert_eq!(self.server.deferred().to_string(), first, "deferred requests");
-                Ok(())
-            }
+        }
+    }
+
+    /// Runs a command that sends a message.
+    fn send_command(&mut self, word: &str, rest: &str) -> Result<(), SendError> {
+        let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
+        match word {
             // Commands on deferred requests, by the number of the deferral.
-            "answer" => self.server.reply(self.record.ticket(first)).map(|reply| reply.text(last)),
+            "answer" => self.reply(first, |reply| reply.text(last)),
             "result" => self.result(first, last),
             "notify" => self.notify(first, last),
             "notify-in" => self.notify_in(first, last),
-            "fail" => self.server.reply(self.record.ticket(first)).map(|reply| reply.error(7, last)),
-            "contents" => self.server.reply(self.record.ticket(first)).map(|reply| {
+            "fail" => self.reply(first, |reply| reply.error(7, last)),
+            "contents" => self.reply(first, |reply| {
                 reply.contents(|contents| contents.text("lib:book/defer", None, last));
             }),
-            "messages" => self
-                .server
-                .reply(self.record.ticket(first))
-                .map(|reply| reply.messages(|messages| messages.user().text(last))),
-            "invalid" => self.server.reply(self.record.ticket(first)).map(|reply| reply.invalid(last)),
-            "tools" => self.server.reply(self.record.ticket(first)).map(|reply| reply.tools(|_| None)),
-            "values" => {
-                self.server.reply(self.record.ticket(first)).map(|reply| reply.values(None, last.split(' ')))
-            }
-            "not-found" => self.server.reply(self.record.ticket(first)).map(|reply| reply.not_found(last)),
-            "needs" => self.server.reply(self.record.ticket(first)).map(|reply| {
+            "messages" => self.reply(first, |reply| reply.messages(|messages| messages.user().text(last))),
+            "invalid" => self.reply(first, |reply| reply.invalid(last)),
+            "tools" => self.reply(first, |reply| reply.tools(|_| None)),
+            "values" => self.reply(first, |reply| reply.values(None, last.split(' '))),
+            "not-found" => self.reply(first, |reply| reply.not_found(last)),
+            "needs" => self.reply(first, |reply| {
                 reply.require_input(&super::requests::needed(last), Some("s"));
             }),
-            "forget" => self.server.reply(self.record.ticket(first)).map(drop),
+            "forget" => self.reply(first, |_| ()),
             "progress" => {
                 let (progress, message) = last.split_once(' ').unwrap_or((last, ""));
                 let progress = Decimal::parse(progress).expect("a number");
-                self.server
-                    .reply(self.record.ticket(first))
-                    .and_then(|mut reply| reply.progress(progress, None, message))
+                self.server.reply(self.record.ticket(first))?.progress(progress, None, message)
             }
             "log-to" => {
                 let (level, message) = last.split_once(' ').expect("a level");
-                self.server
-                    .reply(self.record.ticket(first))
-                    .and_then(|mut reply| reply.log(level_of(level), None, message))
+                self.server.reply(self.record.ticket(first))?.log(level_of(level), None, message)
             }
             // Commands on the server's requests, by number.
             "ask" => self.request(rest),
@@ -83,64 +95,17 @@ impl ServerHarness<'_> {
             "complete" => self.server.elicitation_complete(rest),
             // Commands on the server.
             "log" => self.server.log(level_of(first), None, last),
-            "changed" => {
-                self.server.changed(match first {
-                    "resources" => Change::Resources,
-                    "prompts" => Change::Prompts,
-                    _ => Change::Tools,
-                });
-                Ok(())
-            }
             "log-json" => self.server.log_with(level_of(first), None, |out| {
                 let _ = out.raw(last);
             }),
-            "updated" => {
-                self.server.changed(Change::Resource(first));
-                Ok(())
-            }
-            "refuse" => {
-                self.record.refused.push(first.into());
-                Ok(())
-            }
             "end" => self.server.end_subscription(self.record.ticket(first)),
-            "shutdown" => {
-                match first.parse() {
-                    Ok(time) => self.server.shutdown_by(self.now, self.now.plus(Millis(time))),
-                    Err(_) => self.server.shutdown(self.now),
-                }
-                Ok(())
-            }
-            "reset" => {
-                self.reset();
-                Ok(())
-            }
-            // Commands on the client.
-            "send" => {
-                self.transport.write(rest.as_bytes());
-                Ok(())
-            }
-            "eof" => {
-                self.transport.ended = true;
-                Ok(())
-            }
-            "block" => {
-                self.transport.peer_input = PeerInput::Blocked;
-                Ok(())
-            }
-            "unblock" => {
-                self.transport.peer_input = PeerInput::Open;
-                Ok(())
-            }
-            "broken" => {
-                self.transport.peer_input = PeerInput::Broken;
-                Ok(())
-            }
-            _ => panic!("unknown command {text:?}"),
-        };
-        if let Err(why) = outcome {
-            let why: SendError = why;
-            self.record.events.push(format!("not now {why:?}"));
+            _ => panic!("unknown command {word:?}"),
         }
+    }
+
+    /// Responds to the deferred request with this number.
+    fn reply(&mut self, number: &str, respond: impl FnOnce(Reply<'_>)) -> Result<(), SendError> {
+        self.server.reply(self.record.ticket(number)).map(respond)
     }
 }
 

@@ -183,7 +183,7 @@ impl Setup {
                 }
                 Step::Out(line) => lines.push(line.clone()),
                 Step::Event(event) => events.push(event.clone()),
-                Step::ServerHarness(command) => {
+                Step::Command(command) => {
                     harness.run();
                     compare(&harness, &lines, &events, dialogue);
                     harness.command(command);
@@ -241,7 +241,7 @@ enum Step {
     In(String),
     Out(String),
     Event(String),
-    ServerHarness(String),
+    Command(String),
 }
 
 impl Step {
@@ -255,7 +255,7 @@ impl Step {
             ">" => Step::In(message(rest)),
             "<" => Step::Out(message(rest)),
             "!" => Step::Event(rest.into()),
-            "*" => Step::ServerHarness(rest.into()),
+            "*" => Step::Command(rest.into()),
             _ => panic!("unknown step {line:?}"),
         })
     }
