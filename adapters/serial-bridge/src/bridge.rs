@@ -13,7 +13,7 @@ use crate::blocking_stream::BlockingStream;
 use crate::board_line::BoardLine;
 use crate::link::Link;
 use crate::options::Options;
-use crate::router::{Router, Settings};
+use crate::router::Router;
 
 /// Limit of unsent output, in bytes. Beyond this limit, the bridge stops reading from the other side.
 const LONGEST_OUTPUT: usize = 1 << 18;
@@ -107,15 +107,9 @@ impl Shared {
 /// The board has disconnected. A client that disconnects is the normal end.
 pub(crate) fn run(link: Link, options: Options) -> Result<(), String> {
     let random = RandomState::new().build_hasher().finish();
-    let settings = Settings {
-        settle: options.settle,
-        timeout: options.timeout,
-        mark: options.mark,
-        framed: options.framed,
-    };
-    let number = options.framed.then_some((random >> 32) as u16);
+    let number = options.settings.framed.then_some((random >> 32) as u16);
     let state = State {
-        router: Router::new(settings, random as u32),
+        router: Router::new(options.settings, random as u32),
         line: BoardLine::new(number, Instant::now()),
         link: None,
         writing: Vec::new(),
@@ -213,30 +207,27 @@ fn read_client(shared: &Shared) {
 
 /// Reads from the board, and opens a lost link again.
 fn read_board(shared: &Shared, link: Link) {
-    let (mut next, mut give_up_at) = (Some(link), None);
+    let (mut opened, mut give_up_at) = (Ok(link), None);
     loop {
-        if let Some(link) = next.take() {
-            let opened = Instant::now();
-            let (bytes_came, why) = read_link(shared, link);
-            // A link that is lost soon without any byte does not extend the time, because it may never work.
-            if bytes_came || opened.elapsed() >= shared.options.reopen || give_up_at.is_none() {
-                give_up_at = Some(Instant::now() + shared.options.reopen);
-                shared.lock().router.note(&format!("the board has disconnected: {why}"));
+        let why = match opened {
+            Ok(link) => {
+                let since = Instant::now();
+                let (bytes_came, why) = read_link(shared, link);
+                // A link that is lost soon without any byte does not extend the time, because it may never work.
+                if bytes_came || since.elapsed() >= shared.options.reopen || give_up_at.is_none() {
+                    give_up_at = Some(Instant::now() + shared.options.reopen);
+                    shared.lock().router.note(&format!("the board has disconnected: {why}"));
+                }
+                why
             }
-            if give_up_at.is_some_and(|at| Instant::now() >= at) {
-                shared.lock().board_gone = Some(why);
-                return shared.changed.notify_all();
-            }
+            Err(why) => io::Error::other(why),
+        };
+        if give_up_at.is_some_and(|at| Instant::now() >= at) {
+            shared.lock().board_gone = Some(why);
+            return shared.changed.notify_all();
         }
         sleep(REOPEN_PAUSE);
-        match Link::open(&shared.options) {
-            Ok(link) => next = Some(link),
-            Err(why) if give_up_at.is_some_and(|at| Instant::now() >= at) => {
-                shared.lock().board_gone = Some(io::Error::other(why));
-                return shared.changed.notify_all();
-            }
-            Err(_) => {}
-        }
+        opened = Link::open(&shared.options);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Classifies lines: messages, and the readable parts of damaged messages.
 
+use std::iter;
+
 use mcp_proto::Revision;
 use mcp_proto::json::{DEPTH_LIMIT, Json, Kind, Member, ScanErrorKind, Scanner};
 use mcp_proto::rpc::{Message, MessageKind};
@@ -148,10 +150,7 @@ fn is_id(id: Json<'_>) -> bool {
 /// Returns a key that is equal for equal ids, regardless of escapes.
 pub(crate) fn id_key(id: Json<'_>) -> String {
     match id.string() {
-        Some(text) => text.chars().fold(String::from("\""), |mut key, letter| {
-            key.push(letter);
-            key
-        }),
+        Some(text) => iter::once('"').chain(text.chars()).collect(),
         None => id.raw().to_owned(),
     }
 }
@@ -179,6 +178,15 @@ pub(crate) fn error_response(id: &str, code: i32, message: &str) -> String {
     debug_assert!(!message.contains(['"', '\\']));
     let id = if id.is_empty() { String::new() } else { format!("\"id\":{id},") };
     format!("{{\"jsonrpc\":\"2.0\",{id}\"error\":{{\"code\":{code},\"message\":\"{message}\"}}}}\n")
+}
+
+/// Returns the notification that cancels a request, as a line. `why` must need no escapes in JSON.
+pub(crate) fn cancellation(id: &str, why: &str) -> String {
+    let line = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"{why}"}}}}"#
+    );
+    line + "
+"
 }
 
 /// Returns a request as a line.

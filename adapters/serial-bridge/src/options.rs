@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::router::Settings;
+
 pub(crate) const USAGE: &str = "\
 usage: mcp-serial-bridge PORT [OPTION...]
 
@@ -31,13 +33,10 @@ pub(crate) enum Address {
 pub(crate) struct Options {
     pub(crate) address: Address,
     pub(crate) baud: u32,
-    pub(crate) settle: Duration,
-    pub(crate) timeout: Duration,
     pub(crate) reopen: Duration,
-    pub(crate) framed: bool,
     pub(crate) sends_break: bool,
-    pub(crate) mark: bool,
     pub(crate) grace: Duration,
+    pub(crate) settings: Settings,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -52,13 +51,15 @@ impl Options {
         let mut options = Options {
             address: Address::Serial(String::new()),
             baud: 115_200,
-            settle: Duration::from_millis(5000),
-            timeout: Duration::from_secs(60),
             reopen: Duration::from_millis(10_000),
-            framed: false,
             sends_break: true,
-            mark: true,
             grace: Duration::from_millis(1500),
+            settings: Settings {
+                settle: Duration::from_millis(5000),
+                timeout: Duration::from_secs(60),
+                mark: true,
+                framed: false,
+            },
         };
         while let Some(word) = words.next() {
             let mut number = || {
@@ -68,13 +69,13 @@ impl Options {
             match word.as_str() {
                 "--help" | "-h" => return Ok(Wanted::Help),
                 "--baud" => options.baud = number()?,
-                "--settle" => options.settle = Duration::from_millis(number()?.into()),
-                "--timeout" => options.timeout = Duration::from_millis(number()?.into()),
+                "--settle" => options.settings.settle = Duration::from_millis(number()?.into()),
+                "--timeout" => options.settings.timeout = Duration::from_millis(number()?.into()),
                 "--reopen" => options.reopen = Duration::from_millis(number()?.into()),
                 "--grace" => options.grace = Duration::from_millis(number()?.into()),
-                "--framed" => options.framed = true,
+                "--framed" => options.settings.framed = true,
                 "--no-break" => options.sends_break = false,
-                "--no-mark" => options.mark = false,
+                "--no-mark" => options.settings.mark = false,
                 option if option.starts_with('-') => return Err(format!("{option} is not an option")),
                 _ if address.is_some() => {
                     return Err(format!("{word} is a second port, but only one is possible"));

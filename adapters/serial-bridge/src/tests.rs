@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::options::{Address, Options, USAGE, Wanted};
+use crate::router::Settings;
 
 fn parse(words: &str) -> Result<Wanted, String> {
     Options::parse(words.split_whitespace().map(str::to_owned))
@@ -13,25 +14,29 @@ fn missing_options_have_defaults() {
     let usual = Options {
         address: Address::Serial("/dev/ttyACM0".into()),
         baud: 115_200,
-        settle: Duration::from_millis(5000),
-        timeout: Duration::from_secs(60),
         reopen: Duration::from_secs(10),
-        framed: false,
         sends_break: true,
-        mark: true,
         grace: Duration::from_millis(1500),
+        settings: Settings {
+            settle: Duration::from_millis(5000),
+            timeout: Duration::from_secs(60),
+            mark: true,
+            framed: false,
+        },
     };
     assert_eq!(parse("/dev/ttyACM0"), Ok(Wanted::Bridge(usual)));
     let all = Options {
         address: Address::Tcp("[::1]:4000".into()),
         baud: 9600,
-        settle: Duration::from_secs(2),
-        timeout: Duration::ZERO,
         reopen: Duration::from_millis(700),
-        framed: true,
         sends_break: false,
-        mark: false,
         grace: Duration::ZERO,
+        settings: Settings {
+            settle: Duration::from_secs(2),
+            timeout: Duration::ZERO,
+            mark: false,
+            framed: true,
+        },
     };
     let words = "--baud 9600 --settle 2000 --timeout 0 --reopen 700 tcp:[::1]:4000 --framed --no-break --no-mark --grace 0";
     assert_eq!(parse(words), Ok(Wanted::Bridge(all)));

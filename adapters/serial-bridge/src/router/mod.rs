@@ -48,7 +48,7 @@ const HANDSHAKE_TRIES: u32 = 20;
 const TRIES: u32 = 3;
 
 /// Options of the user.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// Time limit for the first response of the board. Zero: the board is not pinged.
     pub(crate) settle: Duration,

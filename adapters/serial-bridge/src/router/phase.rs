@@ -17,7 +17,7 @@ use mcp_proto::rpc::{Message, code};
 use super::Router;
 use super::earlier;
 use super::session::ReplayLine;
-use crate::message::{error_code, request};
+use crate::message::{cancellation, error_code, request};
 
 /// Time without output after which a ping counts as lost.
 const SILENCE: Duration = Duration::from_millis(500);
@@ -137,11 +137,7 @@ impl Router {
             self.respond(&request, why);
         }
         for id in std::mem::take(&mut self.board_requests).into_values() {
-            let method = "notifications/cancelled";
-            let line = format!(
-                r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"requestId":{id},"reason":"{why}"}}}}"#
-            );
-            self.send_to_client(line.as_bytes());
+            self.to_client.extend(cancellation(&id, why).as_bytes());
         }
     }
 

@@ -21,7 +21,7 @@ use mcp_proto::rpc::code;
 use super::Router;
 use super::phase::Phase;
 use super::requests::{Purpose, Request, Requests};
-use crate::message::{error_response, id_key};
+use crate::message::{cancellation, error_response, id_key};
 
 /// The number of checks within the time limit of a request. All but the last send a probe.
 const CHECKS: u32 = 4;
@@ -88,10 +88,7 @@ impl Router {
                 // The specification forbids the cancellation of `initialize`.
                 continue;
             }
-            let line = format!(
-                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"timeout"}}}}"#
-            );
-            self.send_to_board(line.as_bytes());
+            self.to_board.extend(cancellation(&id, "timeout").as_bytes());
         }
     }
 
