@@ -135,12 +135,12 @@ impl Framed {
 /// such a piece is probably a damaged frame.
 fn show(pending: &mut Vec<u8>, piece: &[u8], router: &mut Router) {
     /// Maximum length of a line. A longer line is split.
-    const LONGEST: usize = 4096;
+    const MAX_TEXT: usize = 4096;
     if !is_utf8(piece) {
         return;
     }
     for byte in piece {
-        if *byte == b'\n' || pending.len() == LONGEST {
+        if *byte == b'\n' || pending.len() == MAX_TEXT {
             router.show(pending);
             pending.clear();
         }

@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::router::Router;
 
 /// Limit of unsent output, in bytes. Beyond this limit, the bridge stops reading from the other side.
-const LONGEST_OUTPUT: usize = 1 << 18;
+const MAX_OUTPUT: usize = 1 << 18;
 /// Maximum size of one write, in bytes.
 const PIECE: usize = 4096;
 /// Duration of a break, longer than a character at common speeds.
@@ -24,7 +24,7 @@ const BREAK: Duration = Duration::from_millis(20);
 /// Pause between two attempts to open a lost link.
 const REOPEN_PAUSE: Duration = Duration::from_millis(100);
 /// Time limit for the last output. A board or a client that does not read must not prevent the exit.
-const LONGEST_END: Duration = Duration::from_millis(300);
+const END_LIMIT: Duration = Duration::from_millis(300);
 
 /// A destination of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +150,7 @@ fn serve(shared: &Shared) -> Result<(), String> {
             let at = *ends.get_or_insert_with(|| Instant::now() + shared.options.grace);
             let awaited = state.router.awaited();
             if awaited > 0 && Instant::now() >= at {
-                state.router.note(&format!(
+                state.router.log_note(&format!(
                     "the client has disconnected, and {awaited} of its requests got no response in time"
                 ));
             }
@@ -181,7 +181,7 @@ fn end(shared: &Shared) {
         line.show_text(router);
         shared.changed.notify_all();
     }
-    let until = Instant::now() + LONGEST_END;
+    let until = Instant::now() + END_LIMIT;
     shared.wait_until(until, |state| {
         let board = state.link.is_none() || state.is_written(Output::Board);
         let client = state.client_gone || state.is_written(Output::Client);
@@ -193,7 +193,7 @@ fn read_client(shared: &Shared) {
     let (mut input, mut bytes) = (BlockingStream(stdin().lock()), [0; 4096]);
     while let Ok(n @ 1..) = input.read(&mut bytes) {
         let mut state = shared.lock();
-        while state.router.is_full() || state.router.to_board.len() > LONGEST_OUTPUT {
+        while state.router.is_full() || state.router.to_board.len() > MAX_OUTPUT {
             state = shared.wait(state, None);
         }
         state.router.client_input(&bytes[..n], Instant::now());
@@ -216,7 +216,7 @@ fn read_board(shared: &Shared, link: Link) {
                 // A link that is lost soon without any byte does not extend the time, because it may never work.
                 if bytes_came || since.elapsed() >= shared.options.reopen || give_up_at.is_none() {
                     give_up_at = Some(Instant::now() + shared.options.reopen);
-                    shared.lock().router.note(&format!("the board has disconnected: {why}"));
+                    shared.lock().router.log_note(&format!("the board has disconnected: {why}"));
                 }
                 why
             }
@@ -252,7 +252,7 @@ fn read_link(shared: &Shared, link: Link) -> (bool, io::Error) {
         };
         bytes_came = true;
         let mut state = shared.lock();
-        while state.router.to_client.len() > LONGEST_OUTPUT {
+        while state.router.to_client.len() > MAX_OUTPUT {
             state = shared.wait(state, None);
         }
         let State { router, line, .. } = &mut *state;

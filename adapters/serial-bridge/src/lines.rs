@@ -5,9 +5,9 @@ use mcp_proto::json::{DEPTH_LIMIT, Scanner};
 use crate::message::{self, Damaged};
 
 /// Maximum length of a line without the line break, in bytes.
-pub(crate) const LONGEST: usize = 16 << 20;
-/// Maximum length of an id in a line that is longer than [`LONGEST`], in bytes.
-const LONGEST_ID: usize = 1024;
+pub(crate) const MAX_LINE: usize = 16 << 20;
+/// Maximum length of an id in a line that is longer than [`MAX_LINE`], in bytes.
+const MAX_ID: usize = 1024;
 
 /// A complete line.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Lines {
     }
 
     fn append(&mut self, text: &[u8]) {
-        if self.oversized.is_none() && self.line.len() + text.len() > LONGEST {
+        if self.oversized.is_none() && self.line.len() + text.len() > MAX_LINE {
             let mut oversized = Oversized::new();
             oversized.feed(&self.line);
             self.line = Vec::new();
@@ -82,7 +82,7 @@ impl Oversized {
     }
 
     fn feed(&mut self, text: &[u8]) {
-        for piece in text.chunks(LONGEST_ID) {
+        for piece in text.chunks(MAX_ID) {
             self.scanner.feed(piece);
             self.window.extend_from_slice(piece);
             if self.id.is_none()
@@ -91,14 +91,14 @@ impl Oversized {
             {
                 self.id = self.window.get(start..start + id.len()).and_then(message::id_text);
             }
-            let surplus = self.window.len().saturating_sub(LONGEST_ID);
+            let surplus = self.window.len().saturating_sub(MAX_ID);
             self.window.drain(..surplus);
             self.window_start += surplus;
         }
     }
 
     fn end(self) -> Damaged {
-        let why = format!("longer than {} MiB", LONGEST >> 20);
+        let why = format!("longer than {} MiB", MAX_LINE >> 20);
         Damaged { id: self.id, kind: message::scanned_kind(&self.scanner), why, is_json: false }
     }
 }

@@ -13,7 +13,7 @@ use serial2::{KeepSettings, SerialPort, Settings};
 use crate::options::{Address, Options};
 
 /// Time to wait for a locked port. The bridge of the previous client may still wait for the last responses.
-const LONGEST_WAIT: Duration = Duration::from_secs(4);
+const MAX_WAIT: Duration = Duration::from_secs(4);
 const CONNECT: Duration = Duration::from_secs(10);
 /// Timeouts of one attempt to read and to write. After each attempt, the link checks whether it was closed.
 const READ_ATTEMPT: Duration = Duration::from_millis(500);
@@ -136,11 +136,11 @@ fn connect(host: &str) -> io::Result<TcpStream> {
 }
 
 /// Opens a port exclusively where the system supports exclusive access. Waits for a locked port, but for at most
-/// [`LONGEST_WAIT`].
+/// [`MAX_WAIT`].
 ///
 /// Two readers of one port would each get only a part of the input.
 fn open_exclusively(path: &str, baud: u32) -> io::Result<SerialPort> {
-    let until = Instant::now() + LONGEST_WAIT;
+    let until = Instant::now() + MAX_WAIT;
     let mut port = loop {
         // Keep the settings until the port is locked.
         match SerialPort::open(path, KeepSettings).and_then(|port| lock(&port).map(|()| port)) {

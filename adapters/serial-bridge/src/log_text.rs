@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt::Write;
 
 /// Maximum number of bytes of a line that are shown, before escapes. Longer lines are cut.
-const LONGEST: usize = 1000;
+const MAX_SHOWN: usize = 1000;
 
 /// Appends a line of the board to `log`. Escapes invalid UTF-8 and control characters except tabs, so that no escape
 /// sequence reaches a terminal. Skips empty lines.
@@ -15,7 +15,7 @@ pub(crate) fn append(log: &mut VecDeque<u8>, line: &[u8]) {
         return;
     }
     let mut text = String::new();
-    for chunk in line[..line.len().min(LONGEST)].utf8_chunks() {
+    for chunk in line[..line.len().min(MAX_SHOWN)].utf8_chunks() {
         for letter in chunk.valid().chars() {
             match letter {
                 '\t' => text.push('\t'),
@@ -27,7 +27,7 @@ pub(crate) fn append(log: &mut VecDeque<u8>, line: &[u8]) {
             _ = write!(text, "\\x{byte:02x}");
         }
     }
-    if line.len() > LONGEST {
+    if line.len() > MAX_SHOWN {
         text.push('…');
     }
     text.push('\n');

@@ -10,15 +10,15 @@ usage: mcp-serial-bridge PORT [OPTION...]
 PORT is a serial port, such as /dev/ttyACM0 or COM3, or tcp:HOST:PORT.
 
   --baud RATE   bits per second of the serial port (115200)
-  --settle MS   at the start, wait for the board's response to a ping, at most so long; discard what the board sends
-                before the response (5000; 0: no ping, and nothing is discarded)
-  --timeout MS  fail a request if the board neither responds, nor reports progress, nor confirms that it still has the
-                request, for so long (60000; 0: no limit); the first request of a client fails after 21 times this time
-  --reopen MS   try so long to open a lost port or connection again (10000; 0: exit immediately)
+  --settle MS   at the start, ping the board, wait at most MS for the response, and discard earlier output (5000;
+                0: neither)
+  --timeout MS  fail a request after MS without a response, progress, or confirmation that the board still has it
+                (60000; 0: no limit); the first request of a client fails after 21 times this time
+  --reopen MS   try for at most MS to open a lost port or connection again (10000; 0: exit immediately)
   --framed      exchange frames with checksums, and repeat lost frames; the board must use frames, too
   --no-break    do not send a break when the port is opened
   --no-mark     send an empty line where a session begins and ends, instead of the session mark (four bytes 0x04)
-  --grace MS    when the client has disconnected, wait so long for responses to its requests (1500)
+  --grace MS    wait at most MS for responses after the client has disconnected (1500)
   --help        show this text";
 
 /// The address of the board.

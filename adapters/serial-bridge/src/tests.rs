@@ -11,7 +11,7 @@ fn parse(words: &str) -> Result<Wanted, String> {
 
 #[test]
 fn missing_options_have_defaults() {
-    let usual = Options {
+    let defaults = Options {
         address: Address::Serial("/dev/ttyACM0".into()),
         baud: 115_200,
         reopen: Duration::from_secs(10),
@@ -24,7 +24,7 @@ fn missing_options_have_defaults() {
             framed: false,
         },
     };
-    assert_eq!(parse("/dev/ttyACM0"), Ok(Wanted::Bridge(usual)));
+    assert_eq!(parse("/dev/ttyACM0"), Ok(Wanted::Bridge(defaults)));
     let all = Options {
         address: Address::Tcp("[::1]:4000".into()),
         baud: 9600,

@@ -18,10 +18,10 @@ use serial2::SerialPort;
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("hello", "{}"),
-    Tool::new("slow", "{}").description("Takes a while, and says how far it is"),
-    Tool::new("big", "{}").description("An answer that takes a while to send"),
-    Tool::new("in_flight", "{}").description("How many slow calls are there?"),
-    Tool::new("log", "{}").description("Prints something that is no message"),
+    Tool::new("slow", "{}").description("Runs for half a second and reports progress"),
+    Tool::new("big", "{}").description("Returns 8,000 characters"),
+    Tool::new("in_flight", "{}").description("Returns the number of slow calls in flight"),
+    Tool::new("log", "{}").description("Prints log lines"),
 ]);
 static CONFIG: ServerConfig = ServerConfig::new("board", "1").features(&[&TOOLS]);
 

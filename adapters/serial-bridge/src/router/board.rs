@@ -23,12 +23,12 @@ impl Router {
     /// Handles output of the board, in any pieces.
     pub(crate) fn board_input(&mut self, bytes: &[u8], now: Instant) {
         self.board_is_alive(now);
-        self.board_heard = now;
+        self.last_output = now;
         let mut lines = std::mem::take(&mut self.board_lines);
         lines.feed(bytes, |line| match line {
             Line::Whole(line) => self.board_line(line, now),
             Line::TooLong(damaged) => {
-                self.note(&format!("a line of the board was dropped: {}", damaged.why));
+                self.log_note(&format!("a line of the board was dropped: {}", damaged.why));
                 self.damaged(&damaged, now);
             }
         });

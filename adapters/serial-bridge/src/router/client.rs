@@ -87,7 +87,7 @@ impl Router {
 
     /// Sends an error response for a dropped line, unless the line looks like a response.
     fn refuse(&mut self, damaged: &Damaged) {
-        self.note(&format!("a line of the client was dropped: {}", damaged.why));
+        self.log_note(&format!("a line of the client was dropped: {}", damaged.why));
         if damaged.kind == DamagedKind::Response {
             return;
         }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::message;
 
 /// Limit of the stored lines, in bytes.
-const LONGEST: usize = 1 << 20;
+const MAX_HELD: usize = 1 << 20;
 
 /// The stored lines, in order.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ impl Held {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.bytes > LONGEST
+        self.bytes > MAX_HELD
     }
 
     /// Removes and returns all lines.

@@ -41,7 +41,7 @@ use session::Session;
 pub(crate) const MARK: &str = "\n\x04\x04\x04\x04\n";
 
 /// Limit of the stored log, in bytes. The router drops the excess.
-const LONGEST_LOG: usize = 1 << 18;
+const MAX_LOG: usize = 1 << 18;
 /// Maximum number of times that a damaged handshake is sent again.
 const HANDSHAKE_TRIES: u32 = 20;
 /// Maximum number of times that any other damaged request is sent again.
@@ -66,7 +66,7 @@ pub(crate) struct Router {
     settings: Settings,
     phase: Phase,
     /// Time limit for each response of a replay. When the time expires, the router repeats the replay.
-    patience: Duration,
+    replay_timeout: Duration,
     /// The random part of the bridge's own ids.
     seed: u32,
     issued_ids: u32,
@@ -81,7 +81,7 @@ pub(crate) struct Router {
     held: Held,
     probe: Probe,
     /// The time of the board's last output.
-    board_heard: Instant,
+    last_output: Instant,
     /// The time at which the board last confirmed output with a frame.
     board_confirmed: Instant,
     /// Unsent output for the board.
@@ -99,7 +99,7 @@ impl Router {
         Router {
             settings,
             phase: Phase::Disconnected,
-            patience: phase::REPLAY,
+            replay_timeout: phase::REPLAY,
             seed,
             issued_ids: 0,
             client_lines: Lines::default(),
@@ -110,7 +110,7 @@ impl Router {
             revision: None,
             held: Held::default(),
             probe: Probe::default(),
-            board_heard: Instant::now(),
+            last_output: Instant::now(),
             board_confirmed: Instant::now(),
             to_board: VecDeque::new(),
             to_client: VecDeque::new(),
@@ -135,13 +135,13 @@ impl Router {
     }
 
     /// Adds a line of the bridge to the log.
-    pub(crate) fn note(&mut self, text: &str) {
+    pub(crate) fn log_note(&mut self, text: &str) {
         self.show(format!("mcp-serial-bridge: {text}").as_bytes());
     }
 
     /// Adds a line of the board to the log. Drops the line if the log is full.
     pub(crate) fn show(&mut self, line: &[u8]) {
-        if self.log.len() < LONGEST_LOG {
+        if self.log.len() < MAX_LOG {
             log_text::append(&mut self.log, line);
         }
     }

@@ -25,9 +25,9 @@ const SILENCE: Duration = Duration::from_millis(500);
 /// to the time limit for responses.
 pub(super) const REPLAY: Duration = Duration::from_secs(1);
 /// Maximum time after which a replay counts as lost, with a shorter time limit for responses.
-const LONGEST_REPLAY: Duration = Duration::from_secs(8);
+const MAX_REPLAY: Duration = Duration::from_secs(8);
 /// Maximum time after which a replay counts as lost, without a time limit for responses.
-const LONGEST_UNLIMITED_REPLAY: Duration = Duration::from_secs(600);
+const MAX_UNLIMITED_REPLAY: Duration = Duration::from_secs(600);
 
 /// The state of the session with the board.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl Router {
         match self.phase {
             Phase::Disconnected => {}
             Phase::Opening { give_up_at: Some(at), .. } if now >= at => {
-                self.note("the board does not respond; the client is connected anyway");
+                self.log_note("the board does not respond; the client is connected anyway");
                 self.settings.settle = Duration::ZERO;
                 self.replay(now);
             }
@@ -101,14 +101,13 @@ impl Router {
                 *repeat_at = now + SILENCE
             }
             Phase::Replaying { ref mut repeat_at, .. } if !self.to_board.is_empty() => {
-                *repeat_at = now + self.patience;
+                *repeat_at = now + self.replay_timeout;
             }
             Phase::Opening { .. } => self.ping(now),
             Phase::Replaying { .. } => {
                 let limit = self.settings.timeout;
-                let longest =
-                    if limit.is_zero() { LONGEST_UNLIMITED_REPLAY } else { limit.max(LONGEST_REPLAY) };
-                self.patience = (self.patience * 2).min(longest);
+                let longest = if limit.is_zero() { MAX_UNLIMITED_REPLAY } else { limit.max(MAX_REPLAY) };
+                self.replay_timeout = (self.replay_timeout * 2).min(longest);
                 self.open(now, None);
             }
             Phase::Running => {
@@ -120,7 +119,7 @@ impl Router {
 
     /// Fails the requests in flight and opens the session again.
     pub(super) fn restarted(&mut self, now: Instant) {
-        self.note("the board has restarted");
+        self.log_note("the board has restarted");
         self.drop_requests("the board has restarted");
         self.open(now, None);
     }
@@ -196,7 +195,7 @@ impl Router {
         }
         if *is_initialize && message.result().is_none() {
             // The board itself accepts or refuses the client's further requests.
-            self.note("the board refuses to open the session again");
+            self.log_note("the board refuses to open the session again");
             self.send_next(VecDeque::new(), now);
             return true;
         }
@@ -210,13 +209,13 @@ impl Router {
         while let Some(ReplayLine { id, is_initialize, line }) = lines.pop_front() {
             self.to_board.extend(line.as_bytes());
             if let Some(id) = id {
-                let (awaited, repeat_at) = ((id, is_initialize), now + self.patience);
+                let (awaited, repeat_at) = ((id, is_initialize), now + self.replay_timeout);
                 self.phase = Phase::Replaying { lines, awaited, repeat_at };
                 return;
             }
         }
         self.phase = Phase::Running;
-        self.patience = REPLAY;
+        self.replay_timeout = REPLAY;
         self.resend(now);
     }
 

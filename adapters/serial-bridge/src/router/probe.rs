@@ -21,9 +21,9 @@ use crate::message::{error_code, request};
 /// Delay of the first probe after damage.
 const FIRST: Duration = Duration::from_millis(100);
 /// Maximum delay of later probes.
-const LONGEST: Duration = Duration::from_secs(2);
+const MAX_DELAY: Duration = Duration::from_secs(2);
 /// The number of requests that are probed at once. A board has a small receive buffer.
-const AT_ONCE: usize = 4;
+const MAX_PROBES: usize = 4;
 
 /// The schedule of probes.
 #[derive(Debug, Default)]
@@ -59,13 +59,13 @@ impl Router {
     /// output waits, because the board may not have received the requests.
     pub(super) fn send_probes(&mut self, now: Instant) {
         let Some((_, delay)) = self.probe.next.filter(|(at, _)| now >= *at) else { return };
-        self.probe.next = Some((now + delay, (delay * 2).min(LONGEST)));
+        self.probe.next = Some((now + delay, (delay * 2).min(MAX_DELAY)));
         if !self.to_board.is_empty() {
             return;
         }
         let mut requests = self.requests.in_order();
         requests.sort_by_key(|request| request.checked);
-        for probed in requests.into_iter().take(AT_ONCE).filter(|probed| now - probed.checked >= FIRST) {
+        for probed in requests.into_iter().take(MAX_PROBES).filter(|probed| now - probed.checked >= FIRST) {
             self.to_board.extend(probed.probe(now));
         }
     }

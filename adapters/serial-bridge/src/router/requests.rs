@@ -10,7 +10,7 @@ use crate::message::{self, id_key};
 
 const STATELESS: &str = "io.modelcontextprotocol/protocolVersion";
 /// The number of ended requests whose late responses are expected.
-const REMEMBERED: usize = 64;
+const MAX_ENDED: usize = 64;
 
 /// The purpose of a request, as far as the bridge distinguishes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub(crate) struct Request {
     /// The time at which the request or its last probe was sent.
     pub(crate) checked: Instant,
     /// The time of the request, of the last sign that the board has the request, or of the last probe from `silence`.
-    pub(crate) heard: Instant,
+    pub(crate) confirmed_at: Instant,
     /// The number of probes that the module `silence` has sent since the last sign.
     pub(crate) silent_probes: u32,
     /// The key of the progress token: see [`id_key`].
@@ -78,7 +78,7 @@ pub(crate) struct Request {
 impl Request {
     /// Records a sign that the board has the request.
     pub(crate) fn confirm(&mut self, now: Instant) {
-        (self.heard, self.silent_probes) = (now, 0);
+        (self.confirmed_at, self.silent_probes) = (now, 0);
     }
 
     /// Returns whether the request is `initialize` or `server/discover`. The client needs the response, and a
@@ -125,7 +125,7 @@ impl Requests {
             probes: 0,
             is_refused: false,
             checked: now,
-            heard: now,
+            confirmed_at: now,
             silent_probes: 0,
             progress_token: meta.and_then(|meta| meta.get("progressToken")).map(id_key),
             order: self.next_order,
@@ -155,7 +155,7 @@ impl Requests {
     }
 
     fn remember(&mut self, key: &str) {
-        if self.ended.len() == REMEMBERED {
+        if self.ended.len() == MAX_ENDED {
             self.ended.pop_front();
         }
         self.ended.push_back(key.to_owned());

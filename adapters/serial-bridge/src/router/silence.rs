@@ -6,10 +6,10 @@
 //! If the server does not answer at all, the request fails at the time limit. In both cases the client gets an error
 //! with the id of its request, but a handshake is sent again first.
 //!
-//! Progress of a request starts its time anew. The time also starts anew when the line has accepted all waiting
-//! output, and when a long message of the board has ended. A request of the board to the client has the same effect
-//! when it ends. With frames, the line accepts output only if the board confirms it. So with frames, waiting output has
-//! this effect only while the board confirms frames, and a request that still waits is not sent after its end.
+//! Three signs restart the time of a request: its progress, the end of a long message of the board, and the end of the
+//! board's own request to the client. Without frames, waiting output restarts the time, because the line is busy. With
+//! frames, it does so only while the board confirms frames. A request that is still unsent at its end is removed from
+//! the output.
 //!
 //! A request that waits until the board is ready has the same time limit, and is not probed.
 
@@ -35,7 +35,7 @@ impl Requests {
     /// limit.
     pub(super) fn silence_deadline(&self, limit: Duration) -> Option<Instant> {
         let limited = self.all().filter(|request| request.is_limited() && !limit.is_zero());
-        limited.map(|request| request.heard + limit / CHECKS).min()
+        limited.map(|request| request.confirmed_at + limit / CHECKS).min()
     }
 }
 
@@ -53,7 +53,7 @@ impl Router {
         if limit.is_zero() {
             return;
         }
-        let is_sending = self.board_lines.holds_message() && now < self.board_heard + TRANSIT;
+        let is_sending = self.board_lines.holds_message() && now < self.last_output + TRANSIT;
         let is_waiting = !self.to_board.is_empty();
         // With frames, output for a board that is off waits without end, so waiting alone is no sign of the board.
         let is_moving = is_waiting && (!self.settings.framed || now < self.board_confirmed + limit / CHECKS);
@@ -62,12 +62,12 @@ impl Router {
         for checked in self.requests.in_order().into_iter().filter(|request| request.is_limited()) {
             if is_paused {
                 checked.confirm(now);
-            } else if now < checked.heard + limit / CHECKS {
+            } else if now < checked.confirmed_at + limit / CHECKS {
                 continue;
             } else if checked.silent_probes + 1 == CHECKS {
                 silent.push((checked.id.clone(), checked.line.clone(), checked.purpose));
             } else {
-                (checked.heard, checked.silent_probes) = (now, checked.silent_probes + 1);
+                (checked.confirmed_at, checked.silent_probes) = (now, checked.silent_probes + 1);
                 if !is_waiting {
                     self.to_board.extend(checked.probe(now));
                 }
@@ -101,7 +101,8 @@ impl Router {
             Phase::Opening { .. } | Phase::Replaying { .. } | Phase::Disconnected => {}
         }
         let limit = Some(self.settings.timeout).filter(|limit| !limit.is_zero())?;
-        let interrupted = self.requests.all().filter(|request| request.resend).map(|request| request.heard);
+        let interrupted =
+            self.requests.all().filter(|request| request.resend).map(|request| request.confirmed_at);
         Some(interrupted.chain(self.held.oldest_request()).min()? + limit)
     }
 
@@ -111,7 +112,8 @@ impl Router {
             return;
         }
         let is_late = |since: Instant| now >= since + self.settings.timeout;
-        let interrupted = self.requests.take_failed(|request| request.resend && is_late(request.heard));
+        let interrupted =
+            self.requests.take_failed(|request| request.resend && is_late(request.confirmed_at));
         let held = self.held.take_late(is_late);
         for id in interrupted.into_iter().map(|request| request.id).chain(held) {
             let line = error_response(&id, code::INTERNAL_ERROR, LATE);

@@ -269,7 +269,7 @@ fn request_without_a_version_passes_to_the_board() {
 
 #[test]
 fn oversized_line_is_answered_with_its_id() {
-    let long = "x".repeat(crate::lines::LONGEST);
+    let long = "x".repeat(crate::lines::MAX_LINE);
     let why = "longer than 16 MiB";
     let mut bench = Bench::new();
     bench.client(&format!(r#"{{"id":"first","method":"m","params":{{"id":3,"x":"{long}"}}}}"#));

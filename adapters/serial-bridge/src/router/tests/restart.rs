@@ -195,11 +195,11 @@ fn refusal_that_the_client_has_caused_passes() {
 fn unanswered_replay_is_repeated_after_doubled_times() {
     let mut bench = Bench::initialized();
     bench.board(MARK_LINE);
-    for patience in [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000] {
+    for timeout in [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000] {
         let id = bench.ping_id();
         bench.board(&pong(&id));
         assert_eq!(bench.board_output().len(), 1);
-        bench.advance(patience - 1);
+        bench.advance(timeout - 1);
         assert_eq!(bench.board_output(), [""; 0]);
         bench.advance(1);
     }
@@ -227,7 +227,7 @@ fn replayed_line_that_the_board_could_not_read_is_repeated() {
     }
     bench.board_output();
     bench.board(MARK_LINE);
-    for (damaged, patience) in [("initialize", 1000), ("setLevel", 2000), ("/subscribe", 4000)] {
+    for (damaged, timeout) in [("initialize", 1000), ("setLevel", 2000), ("/subscribe", 4000)] {
         let id = bench.ping_id();
         bench.board(&pong(&id));
         let line = loop {
@@ -238,7 +238,7 @@ fn replayed_line_that_the_board_could_not_read_is_repeated() {
             bench.board(&pong(&id_of(&line)));
         };
         bench.board(&error(&format!("\"{}\"", id_of(&line)), -32700, "damaged"));
-        bench.advance(patience - 1);
+        bench.advance(timeout - 1);
         assert_eq!(bench.board_output(), [""; 0], "{damaged}");
         bench.advance(1);
     }
