@@ -486,9 +486,8 @@ mcp_client_event_kind_t mcp_client_poll(mcp_client_t *client,
 
 // Returns the bytes to send, and writes their number to `length`. Call this after `MCP_CLIENT_IO`.
 //
-// Send the bytes and report their number before any other function takes the client, except the functions that move
-// bytes. Otherwise the bytes and the space of the last poll are invalid, even if the other function fails. An example
-// is `mcp_client_call_tool`.
+// Send the bytes and report their number before calling a function that takes the client but does not move bytes, such
+// as `mcp_client_call_tool`. Such a function invalidates the bytes and the space of the last poll, even if it fails.
 //
 // # Safety
 // `client` is initialized. `length` points to a number.
@@ -657,9 +656,8 @@ mcp_event_kind_t mcp_server_poll(mcp_server_t *server,
 
 // Returns the bytes to send, and writes their number to `length`. Call this after `MCP_EVENT_IO`.
 //
-// Send the bytes and report their number before any other function takes the server, except the functions that move
-// bytes. Otherwise the bytes and the space of the last poll are invalid, even if the other function fails. An example
-// is `mcp_server_resume`.
+// Send the bytes and report their number before calling a function that takes the server but does not move bytes, such
+// as `mcp_server_resume`. Such a function invalidates the bytes and the space of the last poll, even if it fails.
 //
 // # Safety
 // `server` is initialized. `length` points to a number.
@@ -807,5 +805,6 @@ mcp_status_t mcp_json_get(mcp_text_t json, const char *path, mcp_text_t *out);
 _Static_assert(sizeof(mcp_server_t) == MCP_SERVER_WORDS * sizeof(void *), "storage of a server");
 _Static_assert(sizeof(mcp_client_t) == MCP_CLIENT_WORDS * sizeof(void *), "storage of a client");
 _Static_assert(sizeof(mcp_slot_t) == MCP_SLOT_WORDS * 4, "storage of a slot");
+_Static_assert(sizeof(mcp_client_slot_t) == MCP_CLIENT_SLOT_WORDS * 8, "storage of a slot of a client");
 _Static_assert(_Alignof(mcp_server_t) == 8 && _Alignof(mcp_client_t) == 8, "alignment of storage");
 #endif

@@ -239,9 +239,8 @@ pub unsafe extern "C" fn mcp_client_poll(
 
 /// Returns the bytes to send, and writes their number to `length`. Call this after `MCP_CLIENT_IO`.
 ///
-/// Send the bytes and report their number before any other function takes the client, except the functions that move
-/// bytes. Otherwise the bytes and the space of the last poll are invalid, even if the other function fails. An example
-/// is `mcp_client_call_tool`.
+/// Send the bytes and report their number before calling a function that takes the client but does not move bytes, such
+/// as `mcp_client_call_tool`. Such a function invalidates the bytes and the space of the last poll, even if it fails.
 ///
 /// # Safety
 /// `client` is initialized. `length` points to a number.

@@ -269,9 +269,8 @@ pub unsafe extern "C" fn mcp_server_poll(
 
 /// Returns the bytes to send, and writes their number to `length`. Call this after `MCP_EVENT_IO`.
 ///
-/// Send the bytes and report their number before any other function takes the server, except the functions that move
-/// bytes. Otherwise the bytes and the space of the last poll are invalid, even if the other function fails. An example
-/// is `mcp_server_resume`.
+/// Send the bytes and report their number before calling a function that takes the server but does not move bytes, such
+/// as `mcp_server_resume`. Such a function invalidates the bytes and the space of the last poll, even if it fails.
 ///
 /// # Safety
 /// `server` is initialized. `length` points to a number.
