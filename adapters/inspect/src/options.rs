@@ -199,7 +199,10 @@ impl Arguments {
         arguments.check_combination()?;
         for (option, name, json) in asked {
             match option.as_str() {
-                "--call" => arguments.calls.push((name, json)),
+                "--call" => {
+                    object(&json)?;
+                    arguments.calls.push((name, json));
+                }
                 _ => once(&mut arguments.prompt, &option, (name, texts(&json)?))?,
             }
         }
@@ -253,13 +256,14 @@ fn level(name: &str) -> Result<Level, String> {
     Level::ALL.into_iter().find(|level| level.as_str() == name).ok_or(format!("{name} is not a level"))
 }
 
+/// Parses the value of `--args`. Returns an error for a text that is not a JSON object.
+fn object(text: &str) -> Result<Json<'_>, String> {
+    let json = Json::parse(text.as_bytes()).map_err(|error| format!("--args is not JSON: {error}"))?;
+    if json.kind() == Kind::Object { Ok(json) } else { Err("--args is not a JSON object".into()) }
+}
+
 /// Returns the names and values of a JSON object, with each value as a string, because prompt arguments are strings.
-/// Returns an error for other JSON.
 fn texts(json: &str) -> Result<Vec<(String, String)>, String> {
-    let object = Json::parse(json.as_bytes()).map_err(|error| format!("--args is not JSON: {error}"))?;
-    if object.kind() != Kind::Object {
-        return Err("--args is not a JSON object".into());
-    }
     let text = |value: Json<'_>| value.string().map_or(value.to_string(), |text| text.to_string());
-    Ok(object.members().map(|(name, value)| (name.to_string(), text(value))).collect())
+    Ok(object(json)?.members().map(|(name, value)| (name.to_string(), text(value))).collect())
 }

@@ -87,6 +87,8 @@ fn missing_server_is_an_error_with_a_hint() {
         (&["--bogus"], "--bogus is not an option"),
         (&["--read", "a:b", "--read", "a:c", "server"], "--read may be given once"),
         (&["--prompt", "a", "--call", "b", "--prompt", "c", "server"], "--prompt may be given once"),
+        (&["--check", "--call", "add", "--args", "{", "server"], "--args is not JSON"),
+        (&["--call", "add", "--args", "[1]", "server"], "--args is not a JSON object"),
     ] {
         let output = inspect().args(arguments).output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
