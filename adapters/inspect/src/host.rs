@@ -5,10 +5,11 @@ use std::io::IsTerminal;
 
 use mcp_proto::ClientCapabilities;
 use mcp_proto::client::{FieldKind, FieldView, FormView, InputRequest};
-use mcp_proto::json::{self, Json};
+use mcp_proto::json::Json;
 use mcp_proto_std::{InputResponse, Printable, ServerRequest};
 
 use crate::options::Arguments;
+use crate::quoted;
 
 /// Returns the client's capabilities, and the handler for the server's requests.
 pub(crate) fn server_request_handler(
@@ -24,7 +25,7 @@ pub(crate) fn server_request_handler(
     }
     let roots: Vec<_> = arguments.roots.iter().map(|folder| (uri(folder), folder.clone())).collect();
     let (sample, answers) = (arguments.sample.clone(), arguments.answers.clone());
-    let host = move |question: &ServerRequest| match question.input() {
+    let handler = move |request: &ServerRequest| match request.input() {
         InputRequest::Roots => InputResponse::roots(roots.clone()),
         InputRequest::Sample(sampled) => {
             for message in sampled.messages() {
@@ -34,7 +35,7 @@ pub(crate) fn server_request_handler(
         }
         InputRequest::OpenUrl(page) => {
             say!("the server asks you to open {}\n  {}", page.url(), page.message());
-            match given(&answers, "open").or_else(|| prompt_user("open it (yes or no)")) {
+            match option_value(&answers, "open").or_else(|| prompt_user("open it (yes or no)")) {
                 Some(answer) if answer == "yes" => InputResponse::agree(),
                 _ => InputResponse::decline(),
             }
@@ -45,7 +46,7 @@ pub(crate) fn server_request_handler(
         }
         _ => InputResponse::decline(),
     };
-    (declared, host)
+    (declared, handler)
 }
 
 /// Fills in a form, field by field. A field without a value keeps its default, or is omitted. Declines if a required
@@ -54,8 +55,9 @@ fn fill_in(form: &FormView<'_>, answers: &[(String, String)]) -> InputResponse {
     let mut content = BTreeMap::new();
     for field in form.fields() {
         let name = field.name().to_string();
-        let text =
-            given(answers, &name).or_else(|| prompt_user(&label(&field))).filter(|text| !text.is_empty());
+        let text = option_value(answers, &name)
+            .or_else(|| prompt_user(&label(&field)))
+            .filter(|text| !text.is_empty());
         let value = text.map(|text| value(&field, &text)).or(field.default().map(|json| json.to_string()));
         match value {
             Some(value) => _ = content.insert(name, value),
@@ -104,8 +106,8 @@ fn value(field: &FieldView<'_>, text: &str) -> String {
 }
 
 /// Returns the value of the option `--answer` for this name, or `None` if there is none.
-fn given(answers: &[(String, String)], name: &str) -> Option<String> {
-    answers.iter().find(|(given, _)| given == name).map(|(_, value)| value.clone())
+fn option_value(answers: &[(String, String)], name: &str) -> Option<String> {
+    answers.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
 }
 
 /// Shows a prompt and reads a line from the terminal. Returns `None` without a terminal or without input.
@@ -117,10 +119,6 @@ fn prompt_user(what: &str) -> Option<String> {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).ok().filter(|n| *n > 0)?;
     Some(line.trim_end().to_owned())
-}
-
-fn quoted(text: &str) -> String {
-    json::to_string(text).unwrap_or_default()
 }
 
 /// Returns the `file://` URI of a folder. All bytes except `/` and the unreserved characters of a URI are

@@ -39,7 +39,7 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_proto::client::{Listed, Reference, TaskLimits, Timeouts};
-use mcp_proto::{Era, Millis, Revisions, ServerCapabilities, TaskSupport};
+use mcp_proto::{Era, Millis, Revisions, ServerCapabilities, TaskSupport, json};
 use mcp_proto_std::{
     CallError, CallOptions, ClientHandle, Connector, HttpEndpoint, PeerError, PendingCall, Subscription,
 };
@@ -81,7 +81,7 @@ fn inspect(arguments: &Arguments) -> Result<ExitCode, String> {
     if let Some(web) = &web {
         note!("mcp-inspect: the session is shown at {}", web.url());
     }
-    let observed = Observed::new().traced(arguments.trace).shown(web.as_ref().map(Web::feed));
+    let observed = Observed::new(arguments.trace, web.as_ref().map(Web::feed));
     let outcome = connect(arguments, observed).map(|()| ExitCode::SUCCESS);
     let Some(web) = web else { return outcome };
     web.close();
@@ -98,15 +98,15 @@ fn inspect(arguments: &Arguments) -> Result<ExitCode, String> {
 /// failure.
 fn connect(arguments: &Arguments, observed: Observed) -> Result<(), String> {
     let (shown, all_shown) = channel::<()>();
-    let (declared, host) = host::server_request_handler(arguments);
-    let patience = Millis(u64::try_from(arguments.timeout.as_millis()).unwrap_or(u64::MAX));
+    let (declared, handler) = host::server_request_handler(arguments);
+    let timeout = Millis(u64::try_from(arguments.timeout.as_millis()).unwrap_or(u64::MAX));
     let connector = Connector::new("mcp-inspect", env!("CARGO_PKG_VERSION"))
         .connect(arguments.connect)
         .revisions(arguments.revisions.unwrap_or(Revisions::ALL))
-        .timeouts(Timeouts { initialize: patience.max(Timeouts::DEFAULT.initialize), ..Timeouts::DEFAULT })
+        .timeouts(Timeouts { initialize: timeout.max(Timeouts::DEFAULT.initialize), ..Timeouts::DEFAULT })
         .longest_line(64 << 20)
         .tasks(TaskLimits::DEFAULT)
-        .on_server_request(declared, host)
+        .on_server_request(declared, handler)
         .on_notification(move |notice| {
             // The closure owns the sender, so that the sender is dropped after the last notification was shown.
             let _shown = &shown;
@@ -143,7 +143,7 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
     }
     let client = &client.with_options(options);
     show::server(client.server());
-    show::offers(client)?;
+    show::lists(client)?;
     if let Some(level) = arguments.level.filter(|_| is_of(client, Era::Handshake)) {
         client.set_log_level(level).map_err(failed("setting the level of log messages"))?;
     }
@@ -227,6 +227,11 @@ fn subscribe(client: &ClientHandle, arguments: &Arguments) -> Result<Option<Subs
     let subscription = client.listen(&lists, &uris).map_err(failed("subscribing"))?;
     say!("listening to {}\n", subscription.acknowledged());
     Ok(Some(subscription))
+}
+
+/// Encodes a text as a JSON string.
+fn quoted(text: &str) -> String {
+    json::to_string(text).unwrap_or_default()
 }
 
 fn is_of(client: &ClientHandle, era: Era) -> bool {

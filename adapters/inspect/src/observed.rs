@@ -29,27 +29,16 @@ impl Violations {
 }
 
 impl Observed {
-    /// Creates an observer.
-    pub(crate) fn new() -> Observed {
+    /// Creates an observer, which prints every message if `is_traced`, and passes every message to the feed if there is
+    /// one.
+    pub(crate) fn new(is_traced: bool, feed: Option<Feed>) -> Observed {
         Observed {
             monitor: Monitor::new(),
             clock: Clock::start(),
             violations: Violations::default(),
-            trace: None,
-            feed: None,
+            trace: is_traced.then(Trace::default),
+            feed,
         }
-    }
-
-    /// Prints every message, if `is_traced`.
-    pub(crate) fn traced(mut self, is_traced: bool) -> Observed {
-        self.trace = is_traced.then(Trace::default);
-        self
-    }
-
-    /// Shows the messages on a page, if there is one.
-    pub(crate) fn shown(mut self, feed: Option<Feed>) -> Observed {
-        self.feed = feed;
-        self
     }
 
     /// Returns the list to which the observer adds violations.

@@ -33,7 +33,7 @@ Requests, performed in this order:
   --call TOOL              call this tool (may be repeated)
   --args JSON              an object with the arguments of the last --call or --prompt (default: none)
   --task ID                get the result of this task, whose id an earlier --call has shown (may be repeated)
-  --listen SECONDS         show notifications for so long, at the end (default: 0, or 5 after --subscribe)
+  --listen SECONDS         show notifications for this time, at the end (default: 0, or 5 after --subscribe)
   --log-level LEVEL        request log messages of this level and above: debug, info, notice, warning, error, ...
 
 Responses to requests of the server:
@@ -45,8 +45,8 @@ Responses to requests of the server:
 Connection:
   --era ERA                legacy: with a handshake; modern: without; auto: what the server supports (default)
   --revision DATE          use only this revision of the specification, such as 2025-06-18
-  --timeout SECONDS        wait so long for a response (default: 60, or 10 for --check). A server has at least 30
-                           seconds to start
+  --timeout SECONDS        wait this long for a response (default: 60, or 10 for --check). A server has at least
+                           30 seconds to start
   --header NAME=VALUE      add this field to every HTTP request (may be repeated)
 
 Diagnosis:
@@ -122,15 +122,15 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Parsed, String> {
         let mut words = words.peekable();
-        let mut asked = Vec::new();
+        let mut requests = Vec::new();
         let mut listen = None;
         let mut timeout = None;
         let mut arguments = Arguments::default();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
-                "--call" | "--prompt" => asked.push((word.clone(), value()?, String::from("{}"))),
-                "--args" => match asked.last_mut() {
+                "--call" | "--prompt" => requests.push((word.clone(), value()?, String::from("{}"))),
+                "--args" => match requests.last_mut() {
                     // In valid JSON, line ends stand only between tokens. A message must be one line.
                     Some((_, _, json)) => *json = value()?.replace(['\n', '\r'], " "),
                     None => return Err("--args must follow its --call or --prompt".into()),
@@ -145,16 +145,8 @@ impl Arguments {
                 "--subscribe" => arguments.subscribe.push(value()?),
                 "--listen" => listen = Some(seconds(&value()?)?),
                 "--log-level" => arguments.level = Some(level(&value()?)?),
-                "--answer" => {
-                    let answer = value()?;
-                    let (name, value) = answer.split_once('=').ok_or("--answer needs NAME=VALUE")?;
-                    arguments.answers.push((name.into(), value.into()));
-                }
-                "--header" => {
-                    let header = value()?;
-                    let (name, value) = header.split_once('=').ok_or("--header needs NAME=VALUE")?;
-                    arguments.headers.push((name.into(), value.into()));
-                }
+                "--answer" => arguments.answers.push(pair(&word, &value()?)?),
+                "--header" => arguments.headers.push(pair(&word, &value()?)?),
                 "--roots" => arguments.roots.push(value()?),
                 "--sample" => arguments.sample = Some(value()?),
                 "--trace" => arguments.trace = true,
@@ -197,7 +189,7 @@ impl Arguments {
             return Err("the command or the URL of the server is missing".into());
         }
         arguments.check_combination()?;
-        for (option, name, json) in asked {
+        for (option, name, json) in requests {
             match option.as_str() {
                 "--call" => {
                     object(&json)?;
@@ -244,12 +236,18 @@ fn once<T>(target: &mut Option<T>, option: &str, value: T) -> Result<(), String>
     }
 }
 
+/// Splits the value `NAME=VALUE` of an option.
+fn pair(option: &str, value: &str) -> Result<(String, String), String> {
+    let (name, value) = value.split_once('=').ok_or(format!("{option} needs NAME=VALUE"))?;
+    Ok((name.into(), value.into()))
+}
+
 /// The longest time of an option: more than a century. The sum of this time and the present is an `Instant`.
-const LONGEST_TIME: Duration = Duration::from_secs(u32::MAX as u64);
+const MAX_TIME: Duration = Duration::from_secs(u32::MAX as u64);
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.map(|time| time.min(LONGEST_TIME)).ok_or(format!("{text} is not a number of seconds"))
+    seconds.map(|time| time.min(MAX_TIME)).ok_or(format!("{text} is not a number of seconds"))
 }
 
 fn level(name: &str) -> Result<Level, String> {

@@ -35,12 +35,12 @@ fn capability((name, value): (Str<'_>, Json<'_>)) -> String {
 }
 
 /// Prints the lists of tools, resources, templates, prompts and skills that the server declares.
-pub(crate) fn offers(client: &ClientHandle) -> Result<(), String> {
-    let offers = |capability| client.server().capabilities.has(capability);
-    if offers(ServerCapabilities::TOOLS) {
+pub(crate) fn lists(client: &ClientHandle) -> Result<(), String> {
+    let has = |capability| client.server().capabilities.has(capability);
+    if has(ServerCapabilities::TOOLS) {
         tools(&client.list_tools().map_err(failed("listing the tools"))?);
     }
-    if offers(ServerCapabilities::RESOURCES) {
+    if has(ServerCapabilities::RESOURCES) {
         resources(&client.list_resources().map_err(failed("listing the resources"))?);
         match client.list_templates() {
             // A server may support resources but no templates.
@@ -48,10 +48,10 @@ pub(crate) fn offers(client: &ClientHandle) -> Result<(), String> {
             listed => templates(&listed.map_err(failed("listing the resource templates"))?),
         }
     }
-    if offers(ServerCapabilities::PROMPTS) {
+    if has(ServerCapabilities::PROMPTS) {
         prompts(&client.list_prompts().map_err(failed("listing the prompts"))?);
     }
-    if offers(ServerCapabilities::SKILLS) {
+    if has(ServerCapabilities::SKILLS) {
         crate::skill::list(&client.list_skills().map_err(failed("listing the skills"))?);
     }
     Ok(())

@@ -7,11 +7,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcp_proto::json::{Json, Kind, to_string};
+use mcp_proto::json::{Json, Kind};
 use mcp_proto::monitor::{Monitor, Sender, Violation};
 use mcp_proto::{Clock, Revision};
 
 use crate::options::Arguments;
+use crate::quoted;
 
 /// Maximum length of a line of the server, in bytes. The rest of a longer line is not valid JSON, so it has no effect.
 const LINE_LIMIT: usize = 64 << 20;
@@ -30,9 +31,10 @@ pub(crate) struct Connection {
     monitor: Monitor,
     clock: Clock,
     violations: Vec<Violation>,
-    revision: Revision,
+    pub(super) revision: Revision,
     next_id: u32,
-    patience: Duration,
+    /// The time to wait for a response.
+    pub(super) timeout: Duration,
     is_traced: bool,
 }
 
@@ -72,18 +74,9 @@ impl Connection {
             violations: Vec::new(),
             revision,
             next_id: 0,
-            patience: arguments.timeout,
+            timeout: arguments.timeout,
             is_traced: arguments.trace,
         })
-    }
-
-    pub(crate) fn revision(&self) -> Revision {
-        self.revision
-    }
-
-    /// The time to wait for a response.
-    pub(crate) fn patience(&self) -> Duration {
-        self.patience
     }
 
     /// Sends a line. Ignores a failed write, because the missing responses show that the server has exited.
@@ -115,13 +108,12 @@ impl Connection {
     /// Sends a request. Returns the response, or `None` if no response arrives in time.
     pub(crate) fn request(&mut self, method: &str, params: &str) -> Option<Response> {
         let id = self.begin(method, params);
-        let patience = self.patience;
-        self.wait(&id, patience)
+        self.wait(&id, self.timeout)
     }
 
-    /// Waits for the response to a request. Returns `None` if no response arrives within `patience`.
-    pub(crate) fn wait(&mut self, id: &str, patience: Duration) -> Option<Response> {
-        self.receive(patience, |connection| connection.responses.contains_key(id));
+    /// Waits for the response to a request. Returns `None` if no response arrives within `timeout`.
+    pub(crate) fn wait(&mut self, id: &str, timeout: Duration) -> Option<Response> {
+        self.receive(timeout, |connection| connection.responses.contains_key(id));
         self.responses.remove(id).map(Response)
     }
 
@@ -134,8 +126,8 @@ impl Connection {
     }
 
     /// Waits until the batch has all responses or the time limit expires. Then reads late messages for another 200 ms.
-    pub(crate) fn settle(&mut self) {
-        self.receive(self.patience, |connection| connection.awaited.is_empty());
+    pub(crate) fn receive_late_messages(&mut self) {
+        self.receive(self.timeout, |connection| connection.awaited.is_empty());
         self.receive(Duration::from_millis(200), |_| false);
     }
 
@@ -230,9 +222,4 @@ impl Response {
         let error = Json::parse(self.0.as_bytes()).ok().and_then(|message| message.get("error"));
         error.map(|error| error.to_string()).unwrap_or_default()
     }
-}
-
-/// Encodes a text as a JSON string.
-pub(crate) fn quoted(text: &str) -> String {
-    to_string(text).unwrap_or_default()
 }

@@ -23,7 +23,7 @@ enum Outcome {
 /// Checks a server over HTTP in the revision that the client selects: the lists, and the options of the command line.
 /// Returns an error if the session fails without a violation.
 pub(crate) fn check_url(arguments: &Arguments) -> Result<ExitCode, String> {
-    let observed = Observed::new().traced(arguments.trace);
+    let observed = Observed::new(arguments.trace, None);
     let violations = observed.violations();
     let outcome = crate::connect(arguments, observed);
     let mut report = Report::default();

@@ -5,11 +5,12 @@
 use std::time::Duration;
 
 use mcp_proto::json::Json;
-use mcp_proto::{Era, Revision};
+use mcp_proto::{Era, Revision, WireFeature};
 
 use super::Outcome;
-use super::connection::{Connection, Response, quoted};
+use super::connection::{Connection, Response};
 use crate::options::Arguments;
+use crate::quoted;
 
 /// A name that no server has.
 const UNKNOWN_NAME: &str = "inspect-no-such-name";
@@ -19,7 +20,7 @@ const MAX_ENTRIES: usize = 20;
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 const DECLARED: &str = r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}"#;
-const FORMS_FIRST: Revision = Revision::V2025_06_18;
+const DECLARED_STATELESS: &str = r#"{"roots":{},"sampling":{},"elicitation":{}}"#;
 
 /// Runs the script in one revision. Returns an error if the server cannot be started.
 pub(super) fn run(arguments: &Arguments, revision: Revision) -> Result<Outcome, String> {
@@ -31,16 +32,15 @@ pub(super) fn run(arguments: &Arguments, revision: Revision) -> Result<Outcome, 
     script.lists();
     script.refusals();
     for (name, given) in &arguments.calls {
-        let token = "\"_meta\":{\"progressToken\":\"token\"}";
         let params = format!("\"name\":{},\"arguments\":{given}", quoted(name));
-        script.request_with("tools/call", &params, token);
+        script.request_with("tools/call", &params, r#""progressToken":"token""#);
     }
     match revision.era() {
         Era::Handshake => script.session(revision),
         Era::Stateless => script.stateless(),
     }
     script.bad_lines();
-    script.connection.settle();
+    script.connection.receive_late_messages();
     Ok(Outcome::Checked(script.connection.finish()))
 }
 
@@ -53,48 +53,44 @@ struct Script {
 impl Script {
     /// Opens the session, or discovers the server. If the server does not support the revision, returns the reason.
     fn open(&mut self, revision: Revision) -> Result<(), String> {
-        if revision.era() == Era::Stateless {
-            let params = self.params("", "");
-            let id = self.connection.begin("server/discover", &params);
-            let response = self
-                .connection
-                .wait(&id, START_TIMEOUT.max(self.connection.patience()))
-                .ok_or("no response to server/discover")?;
-            let result = response.result().ok_or_else(|| response.error())?;
-            self.declared = result.get("capabilities").map(|json| json.to_string()).unwrap_or_default();
-            return Ok(());
-        }
         let name = revision.as_str();
-        let declared = if revision < FORMS_FIRST { r#"{"roots":{},"sampling":{}}"# } else { DECLARED };
-        let params = format!(
-            r#"{{"protocolVersion":"{name}","capabilities":{declared},"clientInfo":{{"name":"mcp-inspect","version":"1"}}}}"#
-        );
-        let id = self.connection.begin("initialize", &params);
-        let response = self
-            .connection
-            .wait(&id, START_TIMEOUT.max(self.connection.patience()))
-            .ok_or("no response to initialize")?;
+        let (method, params) = match revision.era() {
+            Era::Stateless => ("server/discover", self.params("", "")),
+            Era::Handshake => {
+                let has_forms = revision.has(WireFeature::Elicitation);
+                let declared = if has_forms { DECLARED } else { r#"{"roots":{},"sampling":{}}"# };
+                let client = r#""clientInfo":{"name":"mcp-inspect","version":"1"}"#;
+                let params = format!(r#"{{"protocolVersion":"{name}","capabilities":{declared},{client}}}"#);
+                ("initialize", params)
+            }
+        };
+        let id = self.connection.begin(method, &params);
+        let timeout = START_TIMEOUT.max(self.connection.timeout);
+        let response =
+            self.connection.wait(&id, timeout).ok_or_else(|| format!("no response to {method}"))?;
         let result = response.result().ok_or_else(|| response.error())?;
-        let agreed = result.get("protocolVersion").and_then(Json::string);
-        if agreed.is_none_or(|agreed| agreed != *name) && agreed.is_some() {
-            return Err(format!("the server offers {}", agreed.map(|it| it.to_string()).unwrap_or_default()));
-        }
         self.declared = result.get("capabilities").map(|json| json.to_string()).unwrap_or_default();
-        self.connection.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-        self.connection.request("ping", "");
+        if revision.era() == Era::Handshake {
+            let agreed = result.get("protocolVersion").and_then(Json::string);
+            if let Some(other) = agreed.filter(|agreed| *agreed != *name) {
+                return Err(format!("the server offers {other}"));
+            }
+            self.connection.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+            self.connection.request("ping", "");
+        }
         Ok(())
     }
 
-    /// Returns the parameters as JSON, with the metadata of the revision.
+    /// Returns the parameters as JSON, with the metadata of the revision. `meta` has further members of `_meta`.
     fn params(&self, members: &str, meta: &str) -> String {
-        let meta = match self.connection.revision().era() {
-            Era::Handshake => meta.to_owned(),
+        let meta = match self.connection.revision.era() {
+            Era::Handshake if meta.is_empty() => String::new(),
+            Era::Handshake => format!(r#""_meta":{{{meta}}}"#),
             Era::Stateless => {
-                let more = meta.trim_start_matches("\"_meta\":{").trim_end_matches('}');
-                let more = if more.is_empty() { String::new() } else { format!(",{more}") };
+                let comma = if meta.is_empty() { "" } else { "," };
                 format!(
-                    r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"{}","io.modelcontextprotocol/clientCapabilities":{DECLARED_STATELESS},"io.modelcontextprotocol/clientInfo":{{"name":"mcp-inspect","version":"1"}}{more}}}"#,
-                    self.connection.revision().as_str()
+                    r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"{}","io.modelcontextprotocol/clientCapabilities":{DECLARED_STATELESS},"io.modelcontextprotocol/clientInfo":{{"name":"mcp-inspect","version":"1"}}{comma}{meta}}}"#,
+                    self.connection.revision.as_str()
                 )
             }
         };
@@ -211,7 +207,7 @@ impl Script {
         self.request("logging/setLevel", r#""level":"info""#);
         let version = r#""io.modelcontextprotocol/protocolVersion""#;
         let capabilities = r#""io.modelcontextprotocol/clientCapabilities":{}"#;
-        let current = self.connection.revision().as_str();
+        let current = self.connection.revision.as_str();
         self.connection
             .request("server/discover", &format!(r#"{{"_meta":{{{version}:"1900-01-01",{capabilities}}}}}"#));
         self.connection.request("tools/list", &format!(r#"{{"_meta":{{{version}:"{current}"}}}}"#));
@@ -224,15 +220,13 @@ impl Script {
         let params = self.params("", "");
         for line in ["nonsense", r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, r#"{"jsonrpc":"2.0"}"#] {
             self.connection.send(line);
-            match self.connection.revision().era() {
+            match self.connection.revision.era() {
                 Era::Handshake => self.connection.request("ping", ""),
                 Era::Stateless => self.connection.request("server/discover", &params),
             };
         }
     }
 }
-
-const DECLARED_STATELESS: &str = r#"{"roots":{},"sampling":{},"elicitation":{}}"#;
 
 /// Returns the text of a member of a JSON object, or `None` if there is no such text.
 fn text(object: &str, member: &str) -> Option<String> {

@@ -1,9 +1,11 @@
 //! One message as JSON for the page: its parts, its violations and its text.
 
 use mcp_proto::Millis;
-use mcp_proto::json::{Json, Kind, to_string};
+use mcp_proto::json::{Json, Kind};
 use mcp_proto::monitor::{Requirement, Sender, Violation};
 use mcp_proto::rpc::{Message, MessageKind};
+
+use crate::quoted;
 
 /// The maximum length of the text of a message, in bytes. The page gets the beginning of a longer text.
 const TEXT_LIMIT: usize = 256 << 10;
@@ -138,10 +140,6 @@ fn name(sender: Sender) -> &'static str {
         Sender::Client => "client",
         Sender::Server => "server",
     }
-}
-
-fn quoted(text: &str) -> String {
-    to_string(text).unwrap_or_else(|_| "\"\"".into())
 }
 
 #[cfg(test)]

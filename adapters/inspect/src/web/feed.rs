@@ -44,7 +44,7 @@ pub(super) struct Entry {
 }
 
 /// The result of [`Feed::wait`].
-pub(super) enum News {
+pub(super) enum Update {
     /// Entries that the page does not have.
     Entries(Vec<Entry>),
     /// The session ended at this time, and the page has all entries.
@@ -78,12 +78,12 @@ impl Feed {
         self.push(|number, now| entry::end(number, now, sender, violations));
     }
 
-    /// Ends the session. Waits until the open pages have received all entries, but for at most `patience`.
-    pub(crate) fn close(&self, patience: Duration) {
+    /// Ends the session. Waits until the open pages have received all entries, but for at most `timeout`.
+    pub(crate) fn close(&self, timeout: Duration) {
         let mut state = self.lock();
         state.closed.get_or_insert(self.now());
         self.0.changed.notify_all();
-        let waited = self.0.changed.wait_timeout_while(state, patience, |state| state.pages > 0);
+        let waited = self.0.changed.wait_timeout_while(state, timeout, |state| state.pages > 0);
         drop(waited);
     }
 
@@ -101,20 +101,20 @@ impl Feed {
     }
 
     /// Waits for entries beyond the number `seen`, or for the end of the session, but for at most `time`.
-    pub(super) fn wait(&self, seen: u64, time: Duration) -> News {
+    pub(super) fn wait(&self, seen: u64, time: Duration) -> Update {
         // A few entries at a time, because the lock must be free for the session.
-        const MANY: usize = 64;
+        const MAX_ENTRIES: usize = 64;
         let is_waiting = |state: &mut State| state.last <= seen && state.closed.is_none();
         let waited = self.0.changed.wait_timeout_while(self.lock(), time, is_waiting);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         // Numbers have no gaps. The oldest entries may be missing.
         let first = state.entries.front().map_or(0, |entry| entry.number);
         let skipped = usize::try_from(seen.saturating_add(1).saturating_sub(first)).unwrap_or(usize::MAX);
-        let entries: Vec<Entry> = state.entries.iter().skip(skipped).take(MANY).cloned().collect();
+        let entries: Vec<Entry> = state.entries.iter().skip(skipped).take(MAX_ENTRIES).cloned().collect();
         match state.closed {
-            _ if !entries.is_empty() => News::Entries(entries),
-            Some(at) => News::Closed(at),
-            None => News::Nothing,
+            _ if !entries.is_empty() => Update::Entries(entries),
+            Some(at) => Update::Closed(at),
+            None => Update::Nothing,
         }
     }
 
@@ -150,12 +150,12 @@ mod tests {
         let mut numbers = Vec::new();
         loop {
             match feed.wait(seen, Duration::ZERO) {
-                News::Entries(entries) => {
+                Update::Entries(entries) => {
                     numbers.extend(entries.iter().map(|entry| entry.number));
                     seen = *numbers.last().unwrap();
                 }
-                News::Closed(_) => return (numbers, true),
-                News::Nothing => return (numbers, false),
+                Update::Closed(_) => return (numbers, true),
+                Update::Nothing => return (numbers, false),
             }
         }
     }

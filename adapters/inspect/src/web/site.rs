@@ -16,7 +16,7 @@ use mcp_proto_http::server::AllowList;
 use mcp_proto_http::sse::{DATA_END, KEEP_ALIVE, SseWriter};
 
 use super::entry;
-use super::feed::{Feed, News};
+use super::feed::{Feed, Update};
 use super::random_token;
 
 const PAGE: &str = include_str!("page.html");
@@ -176,7 +176,7 @@ impl Site {
         stream.write_all(&event(|writer| writer.event("session"), &session)?)?;
         loop {
             match self.feed.wait(seen, KEEP_ALIVE_INTERVAL) {
-                News::Entries(entries) => {
+                Update::Entries(entries) => {
                     let mut text = Vec::new();
                     for entry in entries {
                         text.extend(event(|writer| writer.id(entry.number), &entry.json)?);
@@ -184,10 +184,10 @@ impl Site {
                     }
                     stream.write_all(&text)?;
                 }
-                News::Closed(at) => {
+                Update::Closed(at) => {
                     return stream.write_all(&event(|writer| writer.event("close"), &entry::close(at))?);
                 }
-                News::Nothing => stream.write_all(KEEP_ALIVE)?,
+                Update::Nothing => stream.write_all(KEEP_ALIVE)?,
             }
         }
     }
