@@ -31,7 +31,8 @@ impl McpService {
         McpService { shared }
     }
 
-    /// Returns the handle of the server, for notifications and the shutdown.
+    /// Returns the handle of the server, for changed lists and resources, and for the shutdown. A message to a client
+    /// belongs to a request: see [`Responder`](crate::Responder).
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
         self.shared.handle()
