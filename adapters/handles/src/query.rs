@@ -29,8 +29,9 @@ impl ServerShared {
 
     /// Sends a notification of an extension: to the session (handshake era), or to the request in flight of `ticket`.
     ///
-    /// See [`Server::notify`] and [`Server::notify_subscription`]. Sends nothing if `params` serializes neither to an
-    /// object nor to `null`, or if there is no such session or request. If the transport has many sessions, sends
+    /// See [`Server::notify`](mcp_proto::Server::notify) and
+    /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription). Sends nothing if `params` serializes
+    /// neither to an object nor to `null`, or if there is no such session or request. If the transport has many sessions, sends
     /// nothing without a ticket. Waits until the queue has space.
     pub fn notify<T: Serialize + ?Sized>(
         &self,
