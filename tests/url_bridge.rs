@@ -53,18 +53,27 @@ impl HttpProcess {
 
     /// Sends one request. Returns all bytes that arrive until the peer closes the connection.
     fn request(&self, method: &str, fields: &str, body: &str) -> String {
-        let address = self.url.split('/').nth(2).unwrap();
-        let mut stream = TcpStream::connect(address).unwrap();
+        let fields = format!("Host: {}\r\nContent-Type: application/json\r\n{fields}", self.address());
+        self.request_with(method, &fields, body)
+    }
+
+    /// Sends one request without the fields `Host` and `Content-Type`.
+    fn request_with(&self, method: &str, fields: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(self.address()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         write!(
             stream,
-            "{method} /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {}\r\n{fields}\r\n{body}",
+            "{method} /mcp HTTP/1.1\r\nConnection: close\r\nAccept: application/json, text/event-stream\r\nContent-Length: {}\r\n{fields}\r\n{body}",
             body.len()
         )
         .unwrap();
         let mut response = Vec::new();
         stream.read_to_end(&mut response).unwrap();
         String::from_utf8(response).unwrap()
+    }
+
+    fn address(&self) -> &str {
+        self.url.split('/').nth(2).unwrap()
     }
 
     /// Sends `initialize`. Returns the header field of the session.
@@ -293,6 +302,25 @@ fn request_that_the_bridge_cannot_pass_on_is_refused() {
         let response = server.request(method, fields, body);
         assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{method} {fields} {body}\n{response}");
         assert!(response.contains(text), "{method} {fields} {body}\n{response}");
+    }
+}
+
+#[test]
+fn allowed_names_match_in_any_case_and_with_any_port() {
+    let mut command = example("bridge");
+    command.args(["--http", "127.0.0.1:0", "--host", "example.com", "--origin", "https://app.example", "--"]);
+    command.arg(example("everything_server").get_program());
+    let bridge = HttpProcess::start(command);
+    for (host, origin, status) in [
+        ("example.com", "https://app.example", 200),
+        ("Example.com:8080", "https://App.example:443", 200),
+        ("other.example:8080", "https://app.example", 403),
+        ("example.com", "https://other.example", 403),
+    ] {
+        let fields = format!("Host: {host}\r\nOrigin: {origin}\r\nContent-Type: Application/JSON\r\n");
+        let body = format!(r#"{{"jsonrpc":"2.0","id":0,{INITIALIZE}}}"#);
+        let response = bridge.request_with("POST", &fields, &body);
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{host}, {origin}: {response}");
     }
 }
 

@@ -16,17 +16,18 @@ pub(crate) struct Refusal(pub(crate) u16, pub(crate) i32, pub(crate) &'static st
 
 /// Checks the path, `Host` and `Origin`. Permits a request without `Origin`.
 pub(crate) fn head(served: &Served, request: &Request) -> Result<(), Refusal> {
-    let is_listed = |list: &[String], value: &str| list.iter().any(|known| known == value);
     if request.path != PATH {
         return Err(Refusal(404, code::INVALID_REQUEST, "the path is not /mcp"));
     }
-    let host = request.host.as_deref().unwrap_or_default();
-    if !AllowList::Loopback.has_host(host.as_bytes()) && !is_listed(&served.hosts, host) {
+    let host = request.host.as_deref().unwrap_or_default().as_bytes();
+    let hosts: Vec<&str> = served.hosts.iter().map(String::as_str).collect();
+    if !AllowList::Loopback.has_host(host) && !AllowList::Names(&hosts).has_host(host) {
         return Err(Refusal(403, code::INVALID_REQUEST, "`Host` is not allowed: see --host"));
     }
-    if let Some(origin) = &request.origin
-        && !AllowList::Loopback.has_origin(origin.as_bytes())
-        && !is_listed(&served.origins, origin)
+    let origins: Vec<&str> = served.origins.iter().map(String::as_str).collect();
+    if let Some(origin) = request.origin.as_deref().map(str::as_bytes)
+        && !AllowList::Loopback.has_origin(origin)
+        && !AllowList::Names(&origins).has_origin(origin)
     {
         return Err(Refusal(403, code::INVALID_REQUEST, "`Origin` is not allowed: see --origin"));
     }

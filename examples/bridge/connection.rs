@@ -67,7 +67,9 @@ impl Connection {
             self.stream.write_all(CONTINUE)?;
         }
         let text = |name| head.field(name).map(|value| String::from_utf8_lossy(value).into_owned());
-        let has = |name, wanted: &str| text(name).is_some_and(|value| value.contains(wanted));
+        // Media types have no case.
+        let has =
+            |name, wanted: &str| text(name).is_some_and(|value| value.to_ascii_lowercase().contains(wanted));
         Ok(Some(Request {
             method: head.method().into(),
             path: head.path().into(),
