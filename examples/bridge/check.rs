@@ -56,7 +56,7 @@ pub(crate) fn missing_id(request: &Request) -> &'static [u8] {
 /// # Errors
 /// A header field differs from the body, `_meta` lacks a required member, or the version is unknown.
 pub(crate) fn body(request: &Request, body: &Message<'_>) -> Result<bool, Refusal> {
-    let version = message::version(body).and_then(Json::string);
+    let version = message::meta(body, message::VERSION).and_then(Json::string);
     let Some(version) = version else {
         let field = request.version.as_deref().and_then(Revision::parse);
         return match field {
@@ -73,7 +73,7 @@ pub(crate) fn body(request: &Request, body: &Message<'_>) -> Result<bool, Refusa
     if body.kind() != MessageKind::Request {
         return Ok(true);
     }
-    if !message::has_capabilities(body) {
+    if message::meta(body, message::CAPABILITIES).is_none() {
         return Err(Refusal(400, code::INVALID_PARAMS, "`_meta` has no client capabilities"));
     }
     if !request.mcp_method.as_ref().is_some_and(|method| has_method(body, method)) {

@@ -9,7 +9,7 @@ use mcp_proto_http::http1::{BodyDecoder, CONTINUE, HeadWriter, HttpError, Reques
 use mcp_proto_http::sse::SseWriter;
 
 /// Maximum length of a request body, in bytes.
-const LONGEST_BODY: usize = 16 * 1024 * 1024;
+const MAX_BODY_LENGTH: usize = 16 * 1024 * 1024;
 /// Time limit for the next bytes of a request, and for the client to accept bytes.
 const STALL_TIME: Duration = Duration::from_secs(30);
 
@@ -92,7 +92,7 @@ impl Connection {
             let piece = decoder.decode(&self.input[self.unread.clone()]).map_err(invalid)?;
             self.unread.start += piece.consumed;
             body.extend_from_slice(piece.data);
-            if body.len() > LONGEST_BODY {
+            if body.len() > MAX_BODY_LENGTH {
                 return Err(ErrorKind::FileTooLarge.into());
             }
             if self.unread.is_empty() && !decoder.is_complete() && self.read()? == 0 {
@@ -108,14 +108,15 @@ impl Connection {
         Ok(n)
     }
 
-    /// Writes a whole response. An empty body gets no `Content-Type`.
+    /// Writes a whole response to a request. An empty body gets no `Content-Type`. Returns whether the connection stays
+    /// open.
     pub(crate) fn respond(
         &mut self,
+        request: &Request,
         status: u16,
         body: &[u8],
         fields: &[(&str, &str)],
-        keeps_alive: bool,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         let mut buffer = [0; 1024];
         let mut head = HeadWriter::response(&mut buffer, status);
         if status != 204 {
@@ -127,11 +128,12 @@ impl Connection {
         for (name, value) in fields {
             head = head.field(name, *value);
         }
-        if !keeps_alive {
+        if !request.keeps_alive {
             head = head.close();
         }
         let head = head.finish().map_err(io::Error::other)?;
-        self.stream.write_all(&[head, body].concat())
+        self.stream.write_all(&[head, body].concat())?;
+        Ok(request.keeps_alive)
     }
 
     /// Writes the head of an event stream. The end of the connection ends the stream.

@@ -3,10 +3,17 @@
 use mcp_proto::json::{Json, Kind, Str};
 use mcp_proto::rpc::Message;
 
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+// Members of `_meta`.
+/// The revision of a request of the stateless era.
+pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// The capabilities of the client that sends a request of the stateless era.
+pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// The minimum level of log messages that a request of the stateless era requests.
+pub(crate) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// The request id of the subscription that a notification belongs to, or that a result ends.
+pub(crate) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+/// The progress token of a request.
+pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
 
 /// Returns the id for an error response, or `None` without a valid id.
 pub(crate) fn id<'m>(message: &Message<'m>) -> Option<Json<'m>> {
@@ -18,15 +25,9 @@ pub(crate) fn has_method(message: &Message<'_>, name: &str) -> bool {
     message.method().and_then(Json::string).is_some_and(|method| method == *name)
 }
 
-/// Returns the revision in `_meta`, or `None` if the message names no revision there.
-pub(crate) fn version<'m>(message: &Message<'m>) -> Option<Json<'m>> {
-    message.params()?.get("_meta")?.get(VERSION)
-}
-
-/// Returns whether a request of the stateless era declares the capabilities of its client.
-pub(crate) fn has_capabilities(message: &Message<'_>) -> bool {
-    let meta = message.params().and_then(|params| params.get("_meta"));
-    meta.is_some_and(|meta| meta.get(CAPABILITIES).is_some())
+/// Returns the member `key` of `_meta` in the parameters, if any.
+pub(crate) fn meta<'m>(message: &Message<'m>, key: &str) -> Option<Json<'m>> {
+    message.params()?.get("_meta")?.get(key)
 }
 
 /// Returns the parameter that `Mcp-Name` repeats, or `None` if the method has no such parameter.
@@ -37,24 +38,9 @@ pub(crate) fn name<'m>(message: &Message<'m>) -> Option<Str<'m>> {
     message.params().filter(|_| is_repeated)?.get(key)?.string()
 }
 
-/// Returns the progress token of a request, if any.
-pub(crate) fn requested_token<'m>(message: &Message<'m>) -> Option<Json<'m>> {
-    message.params()?.get("_meta")?.get("progressToken")
-}
-
-/// Returns the minimum level of log messages that a request of the stateless era requests, if any.
-pub(crate) fn log_level<'m>(message: &Message<'m>) -> Option<Json<'m>> {
-    message.params()?.get("_meta")?.get(LOG_LEVEL)
-}
-
 /// Returns the token of a progress notification, or `None` for another message.
 pub(crate) fn token<'m>(message: &Message<'m>) -> Option<Json<'m>> {
-    message.params()?.get("progressToken")
-}
-
-/// Returns the request id of the subscription that a notification belongs to, if any.
-pub(crate) fn subscription<'m>(message: &Message<'m>) -> Option<Json<'m>> {
-    message.params()?.get("_meta")?.get(SUBSCRIPTION)
+    message.params()?.get(PROGRESS_TOKEN)
 }
 
 /// Returns the request id of the subscription that a result ends, if any.

@@ -9,7 +9,7 @@ use mcp_proto::rpc::{Message, MessageKind};
 use super::message;
 
 /// Maximum number of messages that wait for the event stream of a session.
-const MOST_HELD: usize = 64;
+const MAX_HELD: usize = 64;
 
 /// The exchanges of one server process.
 ///
@@ -46,13 +46,13 @@ impl Routes {
     /// Adds the exchange of a request. Returns the number of the exchange, and the text for the process.
     pub(crate) fn add(&mut self, request: &Message<'_>, messages: Sender<Vec<u8>>) -> (u64, Vec<u8>) {
         self.next += 1;
-        let (id, token) = (request.id(), message::requested_token(request));
+        let (id, token) = (request.id(), message::meta(request, message::PROGRESS_TOKEN));
         let bytes = |part: Json<'_>| part.bytes().to_vec();
         let exchange = Exchange {
             messages,
             id: id.map(bytes).unwrap_or_default(),
             token: token.map(bytes),
-            wants_logs: message::log_level(request).is_some(),
+            wants_logs: message::meta(request, message::LOG_LEVEL).is_some(),
         };
         if !self.is_closed {
             self.exchanges.insert(self.next, exchange);
@@ -132,7 +132,8 @@ impl Routes {
     /// Passes a notification of a shared process to the request or the subscription that the notification names. A log
     /// message names neither, so the latest request that requests log messages receives the log message.
     fn notify(&mut self, notification: &Message<'_>) {
-        let (token, subscription) = (message::token(notification), message::subscription(notification));
+        let token = message::token(notification);
+        let subscription = message::meta(notification, message::SUBSCRIPTION);
         let number = match token.or(subscription) {
             Some(part) => self.find(Some(part), |_| None),
             None => {
@@ -159,7 +160,7 @@ impl Routes {
             let Some(text) = unsent.take() else { return };
             unsent = target.send(text).err().map(|error| error.0);
         }
-        if let Some(text) = unsent.filter(|_| self.held.len() < MOST_HELD) {
+        if let Some(text) = unsent.filter(|_| self.held.len() < MAX_HELD) {
             self.held.push_back(text);
         }
     }

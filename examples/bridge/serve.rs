@@ -24,9 +24,9 @@ use crate::options::Served;
 use crate::process::{ServerProcess, lock};
 
 /// Maximum number of open connections. The bridge closes further connections at once.
-const MOST_CONNECTIONS: usize = 256;
+const MAX_CONNECTIONS: usize = 256;
 /// Maximum number of sessions. At the limit, each new session ends the least recently used session.
-const MOST_SESSIONS: usize = 32;
+const MAX_SESSIONS: usize = 32;
 /// The interval at which an exchange without messages checks its connection.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// The time without messages after which an event stream gets a comment.
@@ -56,7 +56,7 @@ pub(crate) fn run(served: Served) -> io::Result<()> {
     for stream in listener.incoming() {
         let Ok(stream) = stream else { continue };
         let bridge = Arc::clone(&bridge);
-        if bridge.connections.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
+        if bridge.connections.fetch_add(1, Ordering::Relaxed) >= MAX_CONNECTIONS {
             bridge.connections.fetch_sub(1, Ordering::Relaxed);
             continue;
         }
@@ -82,8 +82,7 @@ impl Bridge {
                     let id = body.as_ref().ok().and_then(message::id);
                     let id = id.map_or(check::missing_id(&request), Json::bytes);
                     let error = message::error(id, code, reason);
-                    connection.respond(status, &error, &[], request.keeps_alive)?;
-                    request.keeps_alive
+                    connection.respond(&request, status, &error, &[])?
                 }
             };
             if !keeps_alive {
@@ -110,12 +109,9 @@ impl Bridge {
                 check::handshake_version(request)?;
                 self.session(request)?.end();
                 lock(&self.sessions).remove(request.session.as_deref().unwrap_or_default());
-                Ok(connection.respond(204, b"", &[], request.keeps_alive).map(|()| request.keeps_alive))
+                Ok(connection.respond(request, 204, b"", &[]))
             }
-            _ => {
-                let responded = connection.respond(405, b"", &[("Allow", "POST")], request.keeps_alive);
-                Ok(responded.map(|()| request.keeps_alive))
-            }
+            _ => Ok(connection.respond(request, 405, b"", &[("Allow", "POST")])),
         }
     }
 
@@ -134,9 +130,7 @@ impl Bridge {
             MessageKind::Request => Ok(exchange(connection, request, &self.session(request)?, &body, None)),
             // Drop the notification: a client cancels a request by closing its connection, and other notifications
             // would affect all clients.
-            MessageKind::Notification if is_stateless => {
-                Ok(connection.respond(202, b"", &[], request.keeps_alive).map(|()| request.keeps_alive))
-            }
+            MessageKind::Notification if is_stateless => Ok(connection.respond(request, 202, b"", &[])),
             MessageKind::Notification | MessageKind::Response => {
                 let process = self.session(request)?;
                 if has_method(&body, methods::CANCELLED.name())
@@ -145,7 +139,7 @@ impl Bridge {
                     process.cancel(id.bytes());
                 }
                 process.write(body.bytes()).map_err(|_| GONE)?;
-                Ok(connection.respond(202, b"", &[], request.keeps_alive).map(|()| request.keeps_alive))
+                Ok(connection.respond(request, 202, b"", &[]))
             }
             MessageKind::Batch | MessageKind::Invalid => {
                 Err(Refusal(400, code::INVALID_REQUEST, "the body is not one message"))
@@ -162,7 +156,7 @@ impl Bridge {
         let process = self.start(false)?;
         let mut sessions = lock(&self.sessions);
         sessions.retain(|_, process| process.is_running());
-        if sessions.len() >= MOST_SESSIONS
+        if sessions.len() >= MAX_SESSIONS
             && let Some(oldest) = sessions.iter().min_by_key(|(_, process)| process.last_used())
         {
             let id = oldest.0.clone();
@@ -222,23 +216,20 @@ fn exchange(
             Err(RecvTimeoutError::Timeout) => {}
             // The process still runs, so the client has cancelled the request.
             Err(RecvTimeoutError::Disconnected) if process.is_running() => {
-                return connection.respond(202, b"", &[], request.keeps_alive).map(|()| request.keeps_alive);
+                return connection.respond(request, 202, b"", &[]);
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let id = body.id().map(Json::bytes).unwrap_or_default();
                 let error = message::error(id, code::INTERNAL_ERROR, "the server has exited");
-                return connection
-                    .respond(502, &error, &[], request.keeps_alive)
-                    .map(|()| request.keeps_alive);
+                return connection.respond(request, 502, &error, &[]);
             }
         }
     };
     if let Some(response) = first.as_deref().and_then(|first| Message::parse(first).ok())
         && response.kind() == MessageKind::Response
     {
-        let status = if message::version(body).is_some() { status_of(&response) } else { 200 };
-        connection.respond(status, response.bytes(), &fields, request.keeps_alive)?;
-        return Ok(request.keeps_alive);
+        let status = if message::meta(body, message::VERSION).is_some() { status_of(&response) } else { 200 };
+        return connection.respond(request, status, response.bytes(), &fields);
     }
     connection.begin_events(&fields)?;
     first.map_or(Ok(()), |first| connection.event(&first))?;
