@@ -34,21 +34,22 @@ fn main() -> ExitCode {
     if let Some(url) = arguments.next() {
         return if task::call(&url).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
-    let eras = [("handshake", Connect::Handshake), ("stateless", Connect::Stateless)];
-    for (name, connect) in eras {
-        println!("== The {name} era");
-        if let Err(error) = tour(connect).and_then(|()| raw::tour(connect)) {
-            println!("  ✗ {error}");
-            return ExitCode::FAILURE;
-        }
-    }
-    println!("== A task that survives its client");
-    if let Err(error) = task::tour() {
+    if let Err(error) = run() {
         println!("  ✗ {error}");
         return ExitCode::FAILURE;
     }
     println!("All checks passed.");
     ExitCode::SUCCESS
+}
+
+fn run() -> Outcome {
+    for (name, connect) in [("handshake", Connect::Handshake), ("stateless", Connect::Stateless)] {
+        println!("== The {name} era");
+        tour(connect)?;
+        raw::tour(connect)?;
+    }
+    println!("== A task that survives its client");
+    task::tour()
 }
 
 /// Returns the command that starts the server.
