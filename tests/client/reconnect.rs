@@ -63,7 +63,7 @@ fn reconnect_resends_a_subscription_with_its_ticket() {
                 harness.server_sends(change).events(&["fault UnknownSubscription"]);
                 assert_eq!(harness.deadline, Some(1000));
                 acknowledge(harness);
-                harness.events(&["tools: listens to []"]);
+                harness.events(&["tools: subscribes to []"]);
                 harness.server_sends(change).events(&["tools: changed Tools"]);
                 harness.server_sends(&change.replace("@listen", &old)).events(&[]);
                 assert_eq!((harness.deadline, harness.client.pending()), (None, 1));
@@ -92,7 +92,7 @@ fn subscription_keeps_its_metadata() {
                 if is_kept {
                     harness.events(&["connected 2026-07-28"]).sent(&[WITH_META]);
                     acknowledge(harness);
-                    harness.events(&["tools: listens to []"]);
+                    harness.events(&["tools: subscribes to []"]);
                 }
             }
             if !is_kept {
@@ -115,7 +115,7 @@ fn subscription_survives_many_reconnects() {
             harness.eof().events(&["failed Closed", "closed"]).reconnect();
             harness.discard().server_sends(DISCOVERED).events(&["connected 2026-07-28"]).sent(&[LISTEN]);
             acknowledge(harness);
-            harness.events(&["tools: listens to []"]);
+            harness.events(&["tools: subscribes to []"]);
         }
     });
 }

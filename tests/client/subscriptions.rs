@@ -44,7 +44,7 @@ fn subscription_is_acknowledged_notified_and_cancelled() {
         let filter = r#"{"toolsListChanged":true,"promptsListChanged":false,"resourceSubscriptions":["file:\/\/\/a"]}"#;
         harness
             .server_sends(&acknowledged("@listen", filter))
-            .events(&["all: listens to [tools, file:///a]"]);
+            .events(&["all: subscribes to [tools, file:///a]"]);
         assert_eq!(harness.deadline, None, "an acknowledged subscription has no deadline");
         let cases = [
             (tagged("tools/list_changed", "@listen", ""), "all: changed Tools"),
@@ -85,7 +85,7 @@ fn notification_of_no_open_subscription_is_dropped() {
         harness.server_sends(&acknowledged("777", "{}")).events(unknown);
         harness.server_sends(&acknowledged(r#""@listen""#, "{}")).events(unknown);
         harness.server_sends(r#"{"method":"notifications/subscriptions/acknowledged"}"#).events(unknown);
-        harness.server_sends(&acknowledged("@listen", "{}")).events(&["tools: listens to []"]);
+        harness.server_sends(&acknowledged("@listen", "{}")).events(&["tools: subscribes to []"]);
         harness.server_sends(&acknowledged("@listen", "{}")).events(unknown);
         for message in [
             change(r#""@listen""#),
@@ -114,8 +114,8 @@ fn notifications_of_several_subscriptions_are_separate() {
         listen(harness, Filter::NOTHING.uris(&["a"]), "two");
         let two = harness.message("@listen");
         harness.discard();
-        harness.server_sends(&acknowledged(&two, "{}")).events(&["two: listens to []"]);
-        harness.server_sends(&acknowledged(&one, "{}")).events(&["one: listens to []"]);
+        harness.server_sends(&acknowledged(&two, "{}")).events(&["two: subscribes to []"]);
+        harness.server_sends(&acknowledged(&one, "{}")).events(&["one: subscribes to []"]);
         harness.server_sends(&tagged("tools/list_changed", &one, "")).events(&["one: changed Tools"]);
         harness.server_sends(&tagged("resources/updated", &two, r#""uri":"a","#)).events(&["two: updated a"]);
         // The first subscription ends, and the second continues.

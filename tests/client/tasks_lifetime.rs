@@ -308,11 +308,11 @@ fn subscription_covers_tasks() {
         let ticket = harness.client.listen(filter, DEFAULT).unwrap();
         harness.name(ticket, "listen");
         harness.sent(&[LISTEN]);
-        harness.server_sends(acknowledged).events(&["listen: listens to [t]"]);
+        harness.server_sends(acknowledged).events(&["listen: subscribes to [t]"]);
         harness.reconnect();
         connect_again(harness);
         harness.sent(&[LISTEN]);
-        harness.server_sends(acknowledged).events(&["listen: listens to [t]"]);
+        harness.server_sends(acknowledged).events(&["listen: subscribes to [t]"]);
     });
     run(Setup::new(Connect::Stateless).rx(1024), |harness| {
         assert_eq!(harness.client.listen(filter, DEFAULT), Err(SendError::Unsupported));

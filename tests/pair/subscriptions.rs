@@ -19,8 +19,8 @@ fn two(pair: &mut Scenario) -> [Ticket; 2] {
         listen(pair, "other", Filter::NOTHING.tools().prompts().resources().uris(&["lib:n0", "lib:n1"]));
     pair.run_until_idle();
     pair.expect_client_events(&[
-        "one: listens to [tools, lib:n0]",
-        "other: listens to [tools, prompts, resources, lib:n0, lib:n1]",
+        "one: subscribes to [tools, lib:n0]",
+        "other: subscribes to [tools, prompts, resources, lib:n0, lib:n1]",
     ]);
     pair.expect_server_events(&["listening lib:n0", "listening lib:n0, lib:n1"]);
     [one, other]
@@ -61,7 +61,7 @@ fn nothing_is_received_before_the_acknowledgment() {
         pair.server.changed(Change::Tools);
         pair.run_until_idle().expect_server_events(&["listening "]);
         let client_events = pair.take_client_events();
-        assert_eq!(client_events[0], "one: listens to [tools]");
+        assert_eq!(client_events[0], "one: subscribes to [tools]");
         assert!(
             client_events.len() == 1 || client_events[1..] == ["one: changed Tools"],
             "{client_events:?}"
@@ -117,8 +117,8 @@ fn reconnect_renews_subscriptions_and_ends_requests() {
                 client_events,
                 [
                     "connected 2026-07-28",
-                    "one: listens to [tools, lib:n0]",
-                    "other: listens to [tools, prompts, resources, lib:n0, lib:n1]",
+                    "one: subscribes to [tools, lib:n0]",
+                    "other: subscribes to [tools, prompts, resources, lib:n0, lib:n1]",
                 ]
             );
             pair.expect_server_events(&["listening lib:n0", "listening lib:n0, lib:n1"]);
@@ -130,7 +130,7 @@ fn reconnect_renews_subscriptions_and_ends_requests() {
         pair.run_until_idle().expect_server_events(&["cancelled why"]);
         pair.reconnect().expect_client_events(&[
             "connected 2026-07-28",
-            "other: listens to [tools, prompts, resources, lib:n0, lib:n1]",
+            "other: subscribes to [tools, prompts, resources, lib:n0, lib:n1]",
         ]);
         pair.expect_server_events(&["listening lib:n0, lib:n1"]);
     });

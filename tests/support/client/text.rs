@@ -91,10 +91,11 @@ pub(crate) fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) 
         }
         Event::Acknowledged(it) => {
             let lists = [(it.tools(), "tools"), (it.prompts(), "prompts"), (it.resources(), "resources")];
-            let lists = lists.into_iter().filter(|(told, _)| *told).map(|(_, name)| name.to_owned());
-            let told: Vec<String> =
+            let lists =
+                lists.into_iter().filter(|(is_listed, _)| *is_listed).map(|(_, name)| name.to_owned());
+            let listed: Vec<String> =
                 lists.chain(it.uris().chain(it.tasks()).map(|text| text.to_string())).collect();
-            format!("{}: listens to [{}]", name(it.ticket()), told.join(", "))
+            format!("{}: subscribes to [{}]", name(it.ticket()), listed.join(", "))
         }
         Event::Notification { method, params, subscription } => {
             let name = subscription.map_or(String::new(), |ticket| format!("{}: ", name(ticket)));

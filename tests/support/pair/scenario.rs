@@ -28,7 +28,7 @@ macro_rules! numbered {
 }
 
 /// A text so long that each list needs several pages.
-const LONG: &str = "A description of what it is good for, and of what it is not good for, and of how to tell the one from the other; and of all that there is besides.";
+const LONG: &str = "A description of about 150 characters, so that a page of the list has only a few entries, and a client has to request several pages of every list.";
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("echo", "{}").description(LONG),
