@@ -155,11 +155,11 @@ fn ping_number(id: Json<'_>) -> Option<u32> {
 const ID_PREFIX: &str = "ping-";
 
 impl<R: Role> Peer<'_, R> {
-    /// Sends a due ping if it fits and, with `needs_space`, if the output also has space for a response. `members` writes
-    /// the method and the parameters of the ping.
+    /// Sends a due ping if it fits. With `needs_space`, the output must also have space for a response. `members`
+    /// writes the method and the parameters of the ping.
     ///
-    /// If the peer is unresponsive, returns whether the settings demand the end of the connection. Returns `None` in all
-    /// other cases.
+    /// If the peer is unresponsive, returns whether the settings demand the end of the connection. Returns `None` in
+    /// all other cases.
     pub(crate) fn advance_keep_alive(
         &mut self,
         needs_space: bool,
