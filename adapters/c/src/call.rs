@@ -36,16 +36,11 @@ unsafe fn request<'a>(call: *mut mcp_call_t) -> Result<&'a mut Current<'static>,
 unsafe fn respond_with(
     call: *mut mcp_call_t,
     text: *const c_char,
-    respond: fn(&mut Current<'static>, &str) -> mcp_status_t,
+    respond: fn(&mut Current<'static>, &str) -> Result<(), mcp_status_t>,
 ) -> mcp_status_t {
     // SAFETY: the caller promises the same requirements.
     let (call, text) = unsafe { (request(call), string(text)) };
-    status(call.and_then(|call| Ok(respond(call, text?))))
-}
-
-/// Returns the status from `Ok` or from `Err`.
-fn status(result: Result<mcp_status_t, mcp_status_t>) -> mcp_status_t {
-    result.unwrap_or_else(|error| error)
+    call.and_then(|call| respond(call, text?)).into()
 }
 
 /// Responds to a tool call with text.
@@ -117,7 +112,7 @@ pub unsafe extern "C" fn mcp_call_error(
 ) -> mcp_status_t {
     // SAFETY: the caller promises the same requirements.
     let (call, message) = unsafe { (request(call), string(message)) };
-    status(call.and_then(|call| Ok(call.error(code, message?))))
+    call.and_then(|call| call.error(code, message?)).into()
 }
 
 /// Sends progress of any request. `progress` must increase with each call. Pass 0 if `total` is unknown. `message` may
@@ -138,10 +133,11 @@ pub unsafe extern "C" fn mcp_call_progress(
 ) -> mcp_status_t {
     // SAFETY: the caller promises the same requirements.
     let (call, message) = unsafe { (request(call), optional_string(message)) };
-    status(call.and_then(|call| {
+    let sent = call.and_then(|call| {
         let total = (total != 0).then_some(total);
-        Ok(call.progress(progress, total, message?.unwrap_or_default()).into())
-    }))
+        Ok(call.progress(progress, total, message?.unwrap_or_default())?)
+    });
+    sent.into()
 }
 
 /// Defers the response to any request: `mcp_server_resume` returns a handle for the ticket later.
@@ -181,11 +177,12 @@ pub unsafe extern "C" fn mcp_read_text(
 ) -> mcp_status_t {
     // SAFETY: the caller promises the same requirements.
     let (resource, text) = unsafe { (entry(resource), string(text)) };
-    status(resource.and_then(|(uri, mime_type)| {
+    let read = resource.and_then(|(uri, mime_type)| {
         let text = text?;
         // SAFETY: the caller promises the same requirements.
-        Ok(unsafe { read(call, |contents| contents.text(uri, mime_type, text)) })
-    }))
+        unsafe { read(call, |contents| contents.text(uri, mime_type, text)) }
+    });
+    read.into()
 }
 
 /// Responds with bytes to a request to read a resource. `resource` is the entry of the table, at the index of the
@@ -202,11 +199,12 @@ pub unsafe extern "C" fn mcp_read_blob(
 ) -> mcp_status_t {
     // SAFETY: the caller promises the same requirements.
     let (resource, bytes) = unsafe { (entry(resource), slice(bytes, count)) };
-    status(resource.and_then(|(uri, mime_type)| {
+    let read = resource.and_then(|(uri, mime_type)| {
         let bytes = bytes?;
         // SAFETY: the caller promises the same requirements.
-        Ok(unsafe { read(call, |contents| contents.blob(uri, mime_type, bytes)) })
-    }))
+        unsafe { read(call, |contents| contents.blob(uri, mime_type, bytes)) }
+    });
+    read.into()
 }
 
 /// Returns the URI and the media type of an entry of the table of resources.
@@ -227,11 +225,8 @@ unsafe fn entry<'a>(resource: *const mcp_resource_t) -> Result<(&'a str, Option<
 ///
 /// # Safety
 /// `call` is the handle of the current event.
-unsafe fn read(call: *mut mcp_call_t, body: impl Fn(&mut Contents<'_, '_>)) -> mcp_status_t {
+unsafe fn read(call: *mut mcp_call_t, body: impl Fn(&mut Contents<'_, '_>)) -> Result<(), mcp_status_t> {
     // SAFETY: the caller promises the same requirements.
-    status(
-        unsafe { request(call) }.map(|call| {
-            call.respond_to_read(|request| request.contents(&body), |reply| reply.contents(&body))
-        }),
-    )
+    let call = unsafe { request(call) }?;
+    call.respond_to_read(|request| request.contents(&body), |reply| reply.contents(&body))
 }

@@ -208,7 +208,7 @@ pub unsafe extern "C" fn mcp_client_poll(
     now: u64,
     event: *mut mcp_client_event_t,
 ) -> mcp_client_event_kind_t {
-    let mut out = mcp_client_event_t::new(mcp_client_event_kind_t::MCP_CLIENT_OTHER);
+    let mut out = mcp_client_event_t::EMPTY;
     loop {
         // SAFETY: the caller promises the same requirements. The reference of the last iteration has no later use.
         match unsafe { machine(client) }.poll(Millis(now)) {

@@ -56,16 +56,14 @@ pub struct mcp_client_event_t {
 }
 
 impl mcp_client_event_t {
-    /// Creates an event without data.
-    pub(crate) const fn new(kind: mcp_client_event_kind_t) -> mcp_client_event_t {
-        mcp_client_event_t {
-            kind,
-            code: 0,
-            json: mcp_text_t::EMPTY,
-            ticket: MCP_NO_TICKET,
-            deadline: u64::MAX,
-        }
-    }
+    /// An event without data.
+    pub(crate) const EMPTY: mcp_client_event_t = mcp_client_event_t {
+        kind: mcp_client_event_kind_t::MCP_CLIENT_OTHER,
+        code: 0,
+        json: mcp_text_t::EMPTY,
+        ticket: MCP_NO_TICKET,
+        deadline: u64::MAX,
+    };
 }
 
 /// Writes the kind and the data of an event of the core to `out`.

@@ -29,7 +29,7 @@ impl Program {
         );
         assert_eq!(unsafe { mcp_client_lend_slots(client, lend(1), 1, ptr::null_mut(), 16) }, MCP_ERROR_NULL);
         assert_eq!(unsafe { mcp_client_lend_slots(client, lend(1), 1, lend(16), 16) }, MCP_OK);
-        let event = mcp_client_event_t::new(MCP_CLIENT_OTHER);
+        let event = mcp_client_event_t::EMPTY;
         Program { client, event, now: 0, written: String::new() }
     }
 
@@ -246,7 +246,7 @@ fn end_of_input_in_the_poll_of_a_feed_fails_requests() {
 #[test]
 fn bytes_are_reported_once_and_before_another_request() {
     let program = Program::connected();
-    let (client, mut event, mut size) = (program.client, mcp_client_event_t::new(MCP_CLIENT_OTHER), 0);
+    let (client, mut event, mut size) = (program.client, mcp_client_event_t::EMPTY, 0);
     let (mut ticket, name) = (MCP_NO_TICKET, c"add".as_ptr());
     unsafe {
         assert_eq!(mcp_client_call_tool(client, name, ptr::null(), 0, &mut ticket), MCP_OK);

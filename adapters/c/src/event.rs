@@ -84,17 +84,15 @@ pub struct mcp_event_t {
 }
 
 impl mcp_event_t {
-    /// Creates an event without data.
-    pub(crate) const fn new(kind: mcp_event_kind_t) -> mcp_event_t {
-        mcp_event_t {
-            kind,
-            code: 0,
-            index: 0,
-            name: mcp_text_t::EMPTY,
-            arguments: mcp_text_t::EMPTY,
-            call: ptr::null_mut(),
-            ticket: MCP_NO_TICKET,
-            deadline: u64::MAX,
-        }
-    }
+    /// An event without data.
+    pub(crate) const EMPTY: mcp_event_t = mcp_event_t {
+        kind: mcp_event_kind_t::MCP_EVENT_OTHER,
+        code: 0,
+        index: 0,
+        name: mcp_text_t::EMPTY,
+        arguments: mcp_text_t::EMPTY,
+        call: ptr::null_mut(),
+        ticket: MCP_NO_TICKET,
+        deadline: u64::MAX,
+    };
 }

@@ -112,44 +112,44 @@ impl Current<'_> {
         }
     }
 
-    /// Responds to a tool call. Returns `MCP_ERROR_GONE` if no tool call awaits a response.
+    /// Responds to a tool call. Fails with `MCP_ERROR_GONE` if no tool call awaits a response.
     pub(crate) fn respond(
         &mut self,
         to_call: impl FnOnce(Call<'_>),
         to_deferred: impl FnOnce(Reply<'_>),
-    ) -> mcp_status_t {
+    ) -> Result<(), mcp_status_t> {
         match mem::replace(self, Current::Nothing) {
             Current::Call(call) => to_call(call),
             Current::Deferred(reply) if reply.is_tool_call() => to_deferred(reply),
-            other => return self.put_back(other),
+            other => return Err(self.put_back(other)),
         }
-        mcp_status_t::MCP_OK
+        Ok(())
     }
 
-    /// Responds to a request to read a resource. Returns `MCP_ERROR_GONE` if no such request awaits a response.
+    /// Responds to a request to read a resource. Fails with `MCP_ERROR_GONE` if no such request awaits a response.
     pub(crate) fn respond_to_read(
         &mut self,
         to_read: impl FnOnce(ReadResource<'_>),
         to_deferred: impl FnOnce(Reply<'_>),
-    ) -> mcp_status_t {
+    ) -> Result<(), mcp_status_t> {
         match mem::replace(self, Current::Nothing) {
             Current::Read(request) => to_read(request),
             // Only tool calls and reads can be deferred.
             Current::Deferred(reply) if !reply.is_tool_call() => to_deferred(reply),
-            other => return self.put_back(other),
+            other => return Err(self.put_back(other)),
         }
-        mcp_status_t::MCP_OK
+        Ok(())
     }
 
-    /// Responds with a JSON-RPC error. Returns `MCP_ERROR_GONE` if no request awaits a response.
-    pub(crate) fn error(&mut self, code: i32, message: &str) -> mcp_status_t {
+    /// Responds with a JSON-RPC error. Fails with `MCP_ERROR_GONE` if no request awaits a response.
+    pub(crate) fn error(&mut self, code: i32, message: &str) -> Result<(), mcp_status_t> {
         match mem::replace(self, Current::Nothing) {
             Current::Call(call) => call.error(code, message),
             Current::Read(request) => request.error(code, message),
             Current::Deferred(reply) => reply.error(code, message),
-            other => return self.put_back(other),
+            other => return Err(self.put_back(other)),
         }
-        mcp_status_t::MCP_OK
+        Ok(())
     }
 
     /// Sends a progress notification.

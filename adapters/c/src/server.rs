@@ -230,7 +230,7 @@ pub unsafe extern "C" fn mcp_server_poll(
     now: u64,
     event: *mut mcp_event_t,
 ) -> mcp_event_kind_t {
-    let mut out = mcp_event_t::new(mcp_event_kind_t::MCP_EVENT_OTHER);
+    let mut out = mcp_event_t::EMPTY;
     let next = loop {
         // SAFETY: the caller promises the same requirements. The reference of the last iteration has no later use.
         match unsafe { machine(server) }.poll(Millis(now)) {

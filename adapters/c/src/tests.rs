@@ -68,12 +68,7 @@ impl Program {
             },
             restart_on_initialize: true,
         };
-        let mut program = Program {
-            server: lend(1),
-            event: mcp_event_t::new(MCP_EVENT_OTHER),
-            now: 0,
-            written: Vec::new(),
-        };
+        let mut program = Program { server: lend(1), event: mcp_event_t::EMPTY, now: 0, written: Vec::new() };
         let (rx, tx) = (lend::<u8>(512), lend::<u8>(2048));
         let server = program.server;
         assert_eq!(unsafe { mcp_server_init(server, &config, rx, 512, tx, 2048) }, MCP_OK);
