@@ -141,10 +141,7 @@ impl FramedLink {
     ///
     /// Call this method when the line has been silent for a while, because the next frame may be far away.
     pub fn take_text(&mut self) -> Option<&[u8]> {
-        match self.segments.take_text() {
-            Some(Segment::Text(text)) => Some(text),
-            _ => None,
-        }
+        self.segments.take_text()
     }
 
     #[cfg(test)]

@@ -38,15 +38,14 @@ impl Segments {
         };
         *place = byte;
         self.len = self.len.saturating_add(1);
-        let is_full_of_text = self.len == SEGMENT && is_text(&self.bytes);
-        if is_full_of_text { self.take_text() } else { None }
+        if self.len == SEGMENT { self.take_text().map(Segment::Text) } else { None }
     }
 
     /// Takes the incomplete segment if it is text, otherwise returns `None`.
-    pub(crate) fn take_text(&mut self) -> Option<Segment<'_>> {
+    pub(crate) fn take_text(&mut self) -> Option<&[u8]> {
         let text = self.bytes.get(..self.len).filter(|bytes| !bytes.is_empty() && is_text(bytes))?;
         self.len = 0;
-        Some(Segment::Text(text))
+        Some(text)
     }
 
     /// Ends the segment. Returns `None` if the segment is empty.

@@ -7,7 +7,7 @@ const FIRST_ROUND_TRIP: u32 = 40;
 /// Time that is added to the doubled round trip for the time limit, in milliseconds.
 const MARGIN: u32 = 20;
 /// Maximum time between two repetitions, in milliseconds.
-const LONGEST: u32 = 2000;
+const MAX_LIMIT: u32 = 2000;
 
 /// The timer of the frame that waits for an answer.
 #[derive(Debug, Clone)]
@@ -33,9 +33,9 @@ impl Timer {
     /// answer may belong to either copy of the frame.
     pub(crate) fn answered(&mut self, now: Millis, is_measured: bool) {
         let Some(started) = self.started.take().filter(|_| is_measured) else { return };
-        let measured = u32::try_from(now.since(started).0).unwrap_or(LONGEST).min(LONGEST);
+        let measured = u32::try_from(now.since(started).0).unwrap_or(MAX_LIMIT).min(MAX_LIMIT);
         self.round_trip = self.round_trip.saturating_mul(3).saturating_add(measured).div_ceil(4);
-        self.limit = self.round_trip.saturating_mul(2).saturating_add(MARGIN).min(LONGEST);
+        self.limit = self.round_trip.saturating_mul(2).saturating_add(MARGIN).min(MAX_LIMIT);
     }
 
     /// Stops the timer without a measurement.
@@ -52,7 +52,7 @@ impl Timer {
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return false;
         }
-        self.limit = self.limit.saturating_mul(2).min(LONGEST);
+        self.limit = self.limit.saturating_mul(2).min(MAX_LIMIT);
         self.started = None;
         true
     }
