@@ -42,7 +42,7 @@ impl Exchange {
     /// is closed.
     pub(crate) fn poll_start(&mut self, context: &mut Context<'_>) -> Poll<Result<Start, StreamCut>> {
         let id = self.id;
-        self.shared.with(|shared, machines, now| machines.poll_start(shared, id, now, context))
+        self.shared.with(|machines, now| machines.poll_start(&self.shared, id, now, context))
     }
 
     /// Creates a response from its start.
@@ -66,7 +66,7 @@ impl Exchange {
         context: &mut Context<'_>,
     ) -> Poll<Result<(Bytes, bool), StreamCut>> {
         let (id, is_event_stream) = (self.id, self.is_event_stream);
-        let output = self.shared.with(|shared, machines, now| {
+        let output = self.shared.with(|machines, now| {
             let output = machines.core.http.output(id);
             if output.is_cut {
                 return Poll::Ready(Err(StreamCut));
@@ -84,7 +84,7 @@ impl Exchange {
                 return Poll::Pending;
             }
             let output = machines.take_output(id, output.body.len(), now);
-            machines.run(shared, now);
+            machines.run(&self.shared, now);
             Poll::Ready(Ok(output))
         });
         if let Poll::Ready(Err(_) | Ok((_, true))) = output {
@@ -137,11 +137,11 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         if self.is_open {
             let id = self.id;
-            self.shared.with(|shared, machines, _| {
+            self.shared.with(|machines, _| {
                 machines.forget(id);
                 machines.core.http.close(id);
                 // The handler must not run in a destructor.
-                shared.signal.notify_one();
+                self.shared.signal.notify_one();
             });
         }
     }

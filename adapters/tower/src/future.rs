@@ -57,7 +57,7 @@ impl<B: Body> Future for ResponseFuture<B> {
         let request = this.request;
         let is_received = match request.is_complete {
             true => Poll::Pending,
-            false => request.received.poll(this.body, request.shared.longest_body, context),
+            false => request.received.poll(this.body, request.shared.max_body, context),
         };
         let started = match (is_received, &mut request.exchange) {
             (Poll::Ready(Ok(())), _) => {
@@ -93,7 +93,7 @@ impl<D: bytes::Buf> RequestState<D> {
         let RequestState { shared, head, body_length, received, is_complete, exchange } = self;
         let fields = Fields::new(head);
         let head = head::request_head(head, &fields, *body_length);
-        shared.with(|shared, machines, now| {
+        shared.with(|machines, now| {
             let id = match exchange {
                 Some(exchange) => exchange.id(),
                 None => {

@@ -35,7 +35,7 @@ impl McpService {
     /// belongs to a request: see [`Responder`](crate::Responder).
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
-        self.shared.handle()
+        self.shared.handle.clone()
     }
 
     /// Returns the number of exchanges: requests without a complete response, and event streams for notifications. The

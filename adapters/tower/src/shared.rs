@@ -25,13 +25,13 @@ pub(crate) struct Shared {
     machines: Mutex<Machines>,
     commands: Arc<ServerShared>,
     /// Outside of the lock, because the handler may use the service.
-    handle: ServerHandle,
+    pub(crate) handle: ServerHandle,
     /// Number of exchanges at the last release of the lock, because the handler may use the service.
     open_exchanges: AtomicUsize,
     /// Wakes the timer.
     pub(crate) signal: Arc<Notify>,
     pub(crate) clock: Clock,
-    pub(crate) longest_body: usize,
+    pub(crate) max_body: usize,
     /// Ends all tasks when the last service and the last response are dropped.
     _guard: ServerCloseGuard,
 }
@@ -75,7 +75,7 @@ impl Shared {
             core,
         };
         Arc::new(Shared {
-            longest_body: machines.core.http.config().get_limits().body,
+            max_body: machines.core.http.config().get_limits().body,
             machines: Mutex::new(machines),
             handle: ServerHandle::new(Arc::clone(&commands), workers),
             open_exchanges: AtomicUsize::new(0),
@@ -87,12 +87,9 @@ impl Shared {
     }
 
     /// Calls a function with the machines, then wakes tasks.
-    pub(crate) fn with<R>(
-        self: &Arc<Self>,
-        access: impl FnOnce(&Arc<Shared>, &mut Machines, Millis) -> R,
-    ) -> R {
+    pub(crate) fn with<R>(&self, access: impl FnOnce(&mut Machines, Millis) -> R) -> R {
         let mut machines = lock(&self.machines);
-        let result = access(self, &mut machines, self.clock.now());
+        let result = access(&mut machines, self.clock.now());
         self.open_exchanges.store(machines.core.http.open_exchanges(), Ordering::Relaxed);
         // A waker may run code that uses the lock.
         let (woken, dropped) = (mem::take(&mut machines.woken), mem::take(&mut machines.dropped));
@@ -100,10 +97,6 @@ impl Shared {
         woken.into_iter().for_each(Waker::wake);
         drop(dropped);
         result
-    }
-
-    pub(crate) fn handle(&self) -> ServerHandle {
-        self.handle.clone()
     }
 
     pub(crate) fn open_exchanges(&self) -> usize {

@@ -10,23 +10,22 @@ use tokio::time::timeout;
 
 use crate::shared::Shared;
 
-/// The longest sleep.
-const LONGEST: Millis = Millis::seconds(3600);
+/// Maximum duration of a sleep.
+const MAX_SLEEP: Millis = Millis::seconds(3600);
 
 /// Runs the machines until the server closes, or the last service and the last response are dropped.
 pub(crate) async fn run(shared: Weak<Shared>, signal: Arc<Notify>) {
     loop {
         let Some(shared) = shared.upgrade() else { return };
-        let run = || {
-            shared.with(|shared, machines, now| (machines.run_timer(shared, now), machines.core.is_closed()))
-        };
+        let run =
+            || shared.with(|machines, now| (machines.run_timer(&shared, now), machines.core.is_closed()));
         // A panic of the handler concerns one event, which the machines do not repeat. The panic hook has already
         // reported the panic.
         let Ok((next, is_closed)) = catch_unwind(AssertUnwindSafe(run)) else { continue };
         if is_closed {
             return;
         }
-        let left = next.since(shared.clock.now()).0.min(LONGEST.0);
+        let left = next.since(shared.clock.now()).0.min(MAX_SLEEP.0);
         // Hold no strong reference during the sleep, because it would keep the server alive.
         drop(shared);
         let _ = timeout(Duration::from_millis(left), signal.notified()).await;
