@@ -221,8 +221,8 @@ impl HttpPump<'_> {
     /// Serves one connection until it ends. The caller then closes the socket.
     ///
     /// Returns [`HttpStatus::Closing`] if the server ends the connection after a response, and [`HttpStatus::Closed`]
-    /// otherwise, also when the core server is closed and its output is written. After `Closing`, the caller should read
-    /// and drop input for a short time before it closes the socket.
+    /// otherwise, also when the core server is closed and its output is written. After `Closing`, the caller should
+    /// read and drop input for a short time before it closes the socket.
     ///
     /// Waits for the last flush until the deadline of `Closing`. Polls the last flush before `Closed` without waiting,
     /// because a lost client acknowledges nothing.
