@@ -2,33 +2,15 @@
 //!
 //! `http-rmcp sessions` has sessions of 2025-11-25, in which rmcp responds with event streams.
 
+#[path = "../../echo_rmcp.rs"]
+mod echo_rmcp;
+
 use std::sync::Arc;
 
-use rmcp::handler::server::{router::tool::ToolRouter, wrapper::Parameters};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use rmcp::{ServerHandler, schemars, tool, tool_handler, tool_router};
 
-#[derive(Clone)]
-struct Echo {
-    tool_router: ToolRouter<Self>,
-}
-
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct EchoArguments {
-    text: String,
-}
-
-#[tool_router(router = tool_router)]
-impl Echo {
-    #[tool(description = "Returns the text")]
-    async fn echo(&self, Parameters(EchoArguments { text }): Parameters<EchoArguments>) -> String {
-        text
-    }
-}
-
-#[tool_handler(router = self.tool_router)]
-impl ServerHandler for Echo {}
+use echo_rmcp::Echo;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -36,7 +18,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     config.legacy_session_mode = std::env::args().nth(1).as_deref() == Some("sessions");
     config.json_response = true;
     let service: StreamableHttpService<Echo, LocalSessionManager> =
-        StreamableHttpService::new(|| Ok(Echo { tool_router: Echo::tool_router() }), Arc::default(), config);
+        StreamableHttpService::new(|| Ok(Echo::new()), Arc::default(), config);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
     axum::serve(
