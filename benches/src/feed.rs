@@ -2,7 +2,7 @@
 //!
 //! The cost of a byte must not depend on the length of the line.
 
-use mcp_proto::{Buffer, Server};
+use workloads::dialect::Dialect;
 use workloads::{inputs, machine};
 
 use crate::interleave::{Contestant, Effort, interleave};
@@ -16,9 +16,7 @@ pub fn measure(effort: Effort) {
     {
         let mut line = inputs::call(7, &inputs::prose(length));
         line.push(b'\n');
-        let mut server =
-            Server::new(&machine::CONFIG, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
-        machine::feed(&mut server, machine::HANDSHAKE, usize::MAX);
+        let mut server = machine::connected(&machine::CONFIG, Dialect::Handshake, 8 << 20);
         let contestant =
             Contestant::new("mcp-proto", || assert!(machine::feed(&mut server, &line, 1) > length));
         interleave("feed", case, effort, line.len() as f64, vec![contestant]);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use allocation_counter::measure as allocated;
-use mcp_proto::{Buffer, Server};
 use rmcp::model::{CallToolRequestParams, JsonObject};
 use rmcp::{Peer, RoleClient};
 use tokio::runtime::{Builder, Runtime};
@@ -128,9 +127,7 @@ fn servers(effort: Effort, runtime: &Runtime) {
         let case = format!("16 B, server alone, {}", dialect.name());
         let line = [dialect.call(7, text), b"\n".to_vec()].concat();
         let same_line = line.clone();
-        let mut ours =
-            Server::new(&machine::CONFIG, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).expect("a server");
-        machine::feed(&mut ours, &dialect.opening(), usize::MAX);
+        let mut ours = machine::connected(&machine::CONFIG, dialect, 1 << 20);
         let ours = move || {
             let mut calls = 0;
             machine::feed_with(&mut ours, &line, usize::MAX, &mut |call| {

@@ -50,7 +50,8 @@ pub struct Process {
 impl Process {
     /// Starts a process from `NAME=COMMAND`.
     ///
-    /// # Panics If `named` has no `=`, or the command does not start.
+    /// # Panics
+    /// If `named` has no `=`, or the command does not start.
     #[must_use]
     pub fn start(named: &str) -> (Process, ChildStdin, ChildStdout) {
         let (name, command) = named.split_once('=').expect("NAME=COMMAND");

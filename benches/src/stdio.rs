@@ -94,7 +94,8 @@ impl Server {
 
     /// Calls `echo` `count` times, with `window` calls in flight, and checks each id, text and revision.
     ///
-    /// # Panics If the server ends, or a response has the wrong id, text or revision.
+    /// # Panics
+    /// If the server ends, or a response has the wrong id, text or revision.
     pub fn echo(&mut self, text: &str, count: usize, window: usize) {
         let (mut sent, mut done) = (0, 0);
         let (mut in_flight, mut lines, mut searched) = (HashSet::new(), Vec::new(), 0);

@@ -2,8 +2,9 @@
 
 use std::hint::black_box;
 
-use mcp_proto::{Buffer, Server, json};
+use mcp_proto::json;
 use simd_json::prelude::Writable;
+use workloads::dialect::Dialect;
 use workloads::{inputs, machine};
 
 use crate::interleave::{Contestant, Effort, interleave};
@@ -14,9 +15,7 @@ use crate::interleave::{Contestant, Effort, interleave};
 /// If the contestants write different output.
 pub fn measure(effort: Effort) {
     let large = 1 << 16;
-    let mut server =
-        Server::new(&machine::CONFIG, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
-    machine::feed(&mut server, machine::HANDSHAKE, usize::MAX);
+    let mut server = machine::connected(&machine::CONFIG, Dialect::Handshake, 8 << 20);
     let call = [inputs::call(7, ""), b"\n".to_vec()].concat();
     for (case, text) in [
         ("text 16 B", inputs::prose(16)),

@@ -26,8 +26,8 @@ const CALLS: usize = 5000;
 
 /// Measures each server with each kind of crowd.
 pub fn measure(commands: &[String], processors: Processors) {
-    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit of open files");
-    setrlimit(Resource::RLIMIT_NOFILE, most, most).expect("the permitted limit");
+    let (_, limit) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit of open files");
+    setrlimit(Resource::RLIMIT_NOFILE, limit, limit).expect("the permitted limit");
     for command in commands {
         alone(&Server::start(command, processors));
         idle_sessions(&Server::start(command, processors));
@@ -108,14 +108,14 @@ fn streams(server: &Server) {
 
 /// Measures a server while clients send a head byte by byte, and never finish the head.
 fn slow_clients(server: &Server) {
-    let mut victim = Client::open(server, Dialect::Stateless);
+    let mut measured = Client::open(server, Dialect::Stateless);
     let before = memory(server);
     let mut slow: Vec<_> = (0..SLOW_CLIENTS).map(|_| Connection::open(&server.address)).collect();
     for connection in &mut slow {
         connection.send(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ");
     }
     let mut turn = 0;
-    time(&mut victim, server, "slow heads", || {
+    time(&mut measured, server, "slow heads", || {
         // The server may have closed the connection.
         let _ = slow[turn % SLOW_CLIENTS].stream.write(b"x");
         turn += 1;
@@ -126,7 +126,7 @@ fn slow_clients(server: &Server) {
 
 /// Measures a server while clients send calls, and never read the responses.
 fn deaf_clients(server: &Server) {
-    let mut victim = Client::open(server, Dialect::Stateless);
+    let mut measured = Client::open(server, Dialect::Stateless);
     let before = memory(server);
     let (count, text) = (DEAF_CLIENTS.0, inputs::prose(DEAF_CLIENTS.1));
     let mut deaf = Vec::new();
@@ -153,7 +153,7 @@ fn deaf_clients(server: &Server) {
         sleep(Duration::from_millis(50));
         idle_passes = if is_idle { idle_passes + 1 } else { 0 };
     }
-    time(&mut victim, server, "deaf clients", || ());
+    time(&mut measured, server, "deaf clients", || ());
     report("http-crowd", "deaf clients", server.name(), "count", vec![count as f64]);
     report("http-crowd", "deaf clients", server.name(), "KiB", vec![memory(server) - before]);
 }

@@ -11,11 +11,13 @@ use mcp_proto::server::{
     Event, Feature, ResourceTemplate, Resources, ServerConfig, Subscriptions, TaskOptions, TaskTable, Tasks,
     Tool, Tools,
 };
-use mcp_proto::{Action, Buffer, Millis, Next, Server, TaskSupport, Ticket};
+use mcp_proto::{Action, Buffer, Millis, Server, TaskSupport, Ticket};
 use mcp_proto_http::HeaderFields;
 use mcp_proto_http::http1::{BodyDecoder, BodyFraming, RequestDecoder};
 use mcp_proto_http::sse::SseDecoder;
 use serde::Deserialize;
+
+use crate::machine::step;
 
 /// A workload: its name, what grows with its size, and the function that runs the workload.
 pub type Workload = (&'static str, &'static str, fn(usize));
@@ -119,20 +121,11 @@ impl Machine {
         let (mut input, mut output) = (input.as_bytes(), Vec::new());
         loop {
             match self.server.poll(now) {
-                Action::Io(io) => match io.next() {
-                    Next::Write(out) => {
-                        output.extend_from_slice(out.bytes());
-                        let n = out.bytes().len();
-                        out.sent(n);
+                Action::Io(io) => {
+                    if !step(io, &mut input, piece, |out| output.extend_from_slice(out)) {
+                        return output;
                     }
-                    Next::Read(mut space) if !input.is_empty() => {
-                        let n = space.space().len().min(input.len()).min(piece);
-                        space.space()[..n].copy_from_slice(&input[..n]);
-                        space.filled(n);
-                        input = &input[n..];
-                    }
-                    _ => return output,
-                },
+                }
                 Action::Event => self.handle(),
                 Action::Closed => return output,
             }
@@ -293,20 +286,11 @@ fn exchange(client: &mut Client<'static>, input: &str) -> (usize, Vec<u8>) {
     let (mut input, mut events, mut output) = (input.as_bytes(), 0, Vec::new());
     loop {
         match client.poll(Millis(0)) {
-            Action::Io(io) => match io.next() {
-                Next::Write(out) => {
-                    output.extend_from_slice(out.bytes());
-                    let n = out.bytes().len();
-                    out.sent(n);
+            Action::Io(io) => {
+                if !step(io, &mut input, usize::MAX, |out| output.extend_from_slice(out)) {
+                    return (events, output);
                 }
-                Next::Read(mut space) if !input.is_empty() => {
-                    let n = space.space().len().min(input.len());
-                    space.space()[..n].copy_from_slice(&input[..n]);
-                    space.filled(n);
-                    input = &input[n..];
-                }
-                _ => return (events, output),
-            },
+            }
             Action::Event => {
                 events += 1;
                 if let Some(client::Event::Tools(page)) = client.event() {

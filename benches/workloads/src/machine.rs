@@ -3,8 +3,10 @@
 use std::hint::black_box;
 
 use mcp_proto::server::{Call, Event, Feature, ServerConfig, Tool, Tools};
-use mcp_proto::{Action, Direction, Io, Millis, Next, Observer, ProtocolError, Server};
+use mcp_proto::{Action, Buffer, Direction, Io, Millis, Next, Observer, ProtocolError, Server};
 use serde::Deserialize;
+
+use crate::dialect::Dialect;
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#;
 static TOOLS: Tools<'static> =
@@ -46,6 +48,21 @@ pub fn echo(mut call: Call<'_>) {
     }
 }
 
+/// Returns a server with an open connection, and buffers that grow up to `longest` bytes.
+///
+/// # Panics
+/// If the buffers are too small for the opening messages.
+#[must_use]
+pub fn connected(
+    config: &'static ServerConfig<'static>,
+    dialect: Dialect,
+    longest: usize,
+) -> Server<'static> {
+    let mut server = Server::new(config, Buffer::grown(longest), Buffer::grown(longest)).expect("a server");
+    feed(&mut server, &dialect.opening(), usize::MAX);
+    server
+}
+
 /// Passes the input to an echo server in pieces of at most `piece` bytes. Returns the number of bytes that the
 /// server sends.
 ///
@@ -68,10 +85,11 @@ pub fn feed_with(
     let mut sent = 0;
     loop {
         match server.poll(Millis(0)) {
-            Action::Io(io) => match step(io, &mut input, piece) {
-                Some(n) => sent += n,
-                None => return sent,
-            },
+            Action::Io(io) => {
+                if !step(io, &mut input, piece, |out| sent += out.len()) {
+                    return sent;
+                }
+            }
             Action::Event => match server.event() {
                 Some(Event::Call(call)) => respond(call),
                 Some(Event::Connected(_) | Event::Ready) => {}
@@ -82,12 +100,14 @@ pub fn feed_with(
     }
 }
 
-fn step(io: Io<'_>, input: &mut &[u8], piece: usize) -> Option<usize> {
+/// Passes output to `send`, or else at most `piece` bytes of the input to the machine. Returns whether bytes were moved.
+pub fn step(io: Io<'_>, input: &mut &[u8], piece: usize, send: impl FnOnce(&[u8])) -> bool {
     match io.next() {
         Next::Write(out) => {
+            send(out.bytes());
             let n = out.bytes().len();
             out.sent(n);
-            Some(n)
+            true
         }
         Next::Read(mut space) if !input.is_empty() => {
             let free = space.space();
@@ -95,8 +115,8 @@ fn step(io: Io<'_>, input: &mut &[u8], piece: usize) -> Option<usize> {
             free[..n].copy_from_slice(&input[..n]);
             space.filled(n);
             *input = &input[n..];
-            Some(0)
+            true
         }
-        _ => None,
+        _ => false,
     }
 }

@@ -10,6 +10,9 @@ static HANDSHAKE: ClientConfig<'static> =
     ClientConfig::new("example-host", "1.0.0").connect(Connect::Handshake);
 static STATELESS: ClientConfig<'static> = HANDSHAKE.connect(Connect::Stateless);
 
+/// The options of a call that is deferred, with a timeout that never expires.
+const HELD: Options<'static> = Options::DEFAULT.timeout(Millis(1 << 40));
+
 /// A connected client and server.
 pub struct Pair {
     client: Client<'static>,
@@ -96,9 +99,7 @@ impl Pair {
     pub fn hold(&mut self, count: usize) {
         let wanted = self.held.len() + count;
         while self.held.len() < wanted {
-            self.client
-                .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
-                .expect("space for a call");
+            self.client.call_json("hold", "{}", HELD).expect("space for a call");
             self.run(Calls::NONE);
         }
     }
@@ -109,9 +110,7 @@ impl Pair {
     /// If there are not enough slots.
     pub fn request(&mut self, count: usize) {
         for _ in 0..count {
-            self.client
-                .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
-                .expect("space for a call");
+            self.client.call_json("hold", "{}", HELD).expect("space for a call");
             if let Action::Io(io) = self.client.poll(Millis(0)) {
                 let out = io.split().0;
                 let n = out.bytes().len();
@@ -122,7 +121,8 @@ impl Pair {
 
     /// Responds to one pending call and makes a new one, `count` times.
     ///
-    /// # Panics If no call is pending, or a ticket is not valid.
+    /// # Panics
+    /// If no call is pending, or a ticket is not valid.
     #[inline(never)]
     pub fn exchange(&mut self, count: usize) {
         let mut at = 0;
@@ -131,9 +131,7 @@ impl Pair {
             at = (at + 7919) % self.held.len();
             let ticket = self.held.swap_remove(at);
             self.server.reply(ticket).expect("it is held").text("");
-            self.client
-                .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
-                .expect("space for a call");
+            self.client.call_json("hold", "{}", HELD).expect("space for a call");
             self.run(Calls::NONE);
         }
     }

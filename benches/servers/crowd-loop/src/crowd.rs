@@ -10,7 +10,7 @@ use mio::{Events, Interest, Poll, Token};
 
 use crate::echo;
 
-const LONGEST_LINE: usize = 8 << 20;
+const MAX_LINE_LENGTH: usize = 8 << 20;
 const LISTENER: Token = Token(usize::MAX);
 
 pub(crate) struct Crowd {
@@ -87,8 +87,9 @@ impl Crowd {
             // Edge triggered: the loop wakes when a socket becomes ready, and runs until the socket would block.
             let interest = Interest::READABLE | Interest::WRITABLE;
             self.poll.registry().register(&mut socket, Token(index), interest)?;
-            let server = Server::new(&echo::CONFIG, Buffer::grown(LONGEST_LINE), Buffer::grown(LONGEST_LINE))
-                .map_err(io::Error::other)?;
+            let server =
+                Server::new(&echo::CONFIG, Buffer::grown(MAX_LINE_LENGTH), Buffer::grown(MAX_LINE_LENGTH))
+                    .map_err(io::Error::other)?;
             self.connections.push(Some(Connection { server, socket, deadline: None }));
             self.run(index, now);
         }

@@ -19,8 +19,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("crowd-loop PATH [FRAMES]")?;
     let frames = arguments.next();
-    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    setrlimit(Resource::RLIMIT_NOFILE, most, most)?;
+    let (_, limit) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    setrlimit(Resource::RLIMIT_NOFILE, limit, limit)?;
     let mut crowd = Crowd::bind(&path)?;
     println!("listening");
     let Some(frames) = frames else {

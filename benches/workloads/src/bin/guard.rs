@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use mcp_proto::server::{Call, ServerConfig};
-use mcp_proto::{Buffer, Server, json};
+use mcp_proto::json;
+use mcp_proto::server::Call;
 use workloads::dialect::Dialect;
 use workloads::pair::{ONE_TOOL, Pair, TWO_TOOLS};
 use workloads::post::Posts;
@@ -40,7 +40,7 @@ fn main() {
         }
         "trip-64k" => Pair::new(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(1 << 16), count, 1),
         "line-router" => {
-            let mut server = server_of(&router::CONFIG, Dialect::Handshake);
+            let mut server = machine::connected(&router::CONFIG, Dialect::Handshake, 1 << 20);
             let line = [Dialect::Handshake.call(7, &inputs::prose(16)), b"\n".to_vec()].concat();
             let mut respond = |call: Call<'_>| router::ROUTER.call(&mut (), call);
             repeat(&mut || assert!(machine::feed_with(&mut server, &line, usize::MAX, &mut respond) > 16));
@@ -50,7 +50,7 @@ fn main() {
         "post-session" => posts(Dialect::Handshake, count),
         "post-stateless" => posts(Dialect::Stateless, count),
         "feed-bytes" => {
-            let mut server = server(Dialect::Handshake);
+            let mut server = machine::connected(&machine::CONFIG, Dialect::Handshake, 1 << 20);
             let line = [inputs::call(7, &inputs::prose(1000)), b"\n".to_vec()].concat();
             repeat(&mut || assert!(machine::feed(&mut server, &line, 1) > 1000));
         }
@@ -61,20 +61,9 @@ fn main() {
     }
 }
 
-/// Returns a server with an open connection.
-fn server(dialect: Dialect) -> Server<'static> {
-    server_of(&machine::CONFIG, dialect)
-}
-
-fn server_of(config: &'static ServerConfig<'static>, dialect: Dialect) -> Server<'static> {
-    let mut server = Server::new(config, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).expect("one");
-    machine::feed(&mut server, &dialect.opening(), usize::MAX);
-    server
-}
-
 /// Sends `count` calls as lines.
 fn lines(dialect: Dialect, count: usize) {
-    let mut server = server(dialect);
+    let mut server = machine::connected(&machine::CONFIG, dialect, 1 << 20);
     let line = [dialect.call(7, &inputs::prose(16)), b"\n".to_vec()].concat();
     (0..count).for_each(|_| assert!(machine::feed(&mut server, &line, usize::MAX) > 16));
 }
