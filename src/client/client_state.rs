@@ -8,7 +8,7 @@ use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Span, WriteBody, Writer};
 use crate::peer::inbound::{Source, write_response};
-use crate::peer::lifecycle::{self, State, Table, role};
+use crate::peer::lifecycle::{self, State, Table, Trigger, role};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::{Flags, Outbound, OutboundState, Request};
 use crate::peer::response::RequestFailure;
@@ -80,16 +80,11 @@ impl Role for role::Client {
     }
 }
 
-/// The request that connects: `server/discover` in the stateless era, and `initialize` in the handshake era.
+/// The request that connects: `server/discover` or `initialize`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Connecting {
     pub(crate) sequence: u64,
     pub(crate) deadline: Millis,
-    pub(crate) revision: Revision,
-    /// Whether the request was sent. Otherwise the request waits for transmit space.
-    pub(crate) is_sent: bool,
-    /// Whether the timeout is extended.
-    pub(crate) is_extended: bool,
 }
 
 pub(crate) struct ClientState<'b> {
@@ -99,8 +94,12 @@ pub(crate) struct ClientState<'b> {
     pub(crate) meta_cache: MemberCache,
     pub(crate) keep_alive_hooks: Option<&'static KeepAliveHooks>,
     pub(crate) connecting: Option<Connecting>,
+    /// Whether the timeout of the connecting request is extended.
+    pub(crate) connect_extended: bool,
     /// Revisions that the client has already requested.
     pub(crate) tried: Revisions,
+    /// Revision and trigger of a connecting request that waits for transmit space.
+    pub(crate) unsent_connect: Option<(Revision, Trigger)>,
     /// Whether the client abandoned the probe (`server/discover`). The response to the probe may still arrive, possibly
     /// without an id.
     pub(crate) probe_abandoned: bool,
@@ -145,6 +144,8 @@ impl<'b> ClientState<'b> {
             meta_cache: MemberCache::new(),
             keep_alive_hooks: None,
             connecting: None,
+            connect_extended: false,
+            unsent_connect: None,
             tried: Revisions::NONE,
             probe_abandoned: false,
             late_revisions: Revisions::NONE,
@@ -192,7 +193,7 @@ impl<'b> ClientState<'b> {
     /// Resets the connection, but keeps the requests in flight.
     pub(crate) fn reset_connection(&mut self) {
         self.peer.reset_connection();
-        self.connecting = None;
+        (self.connecting, self.unsent_connect) = (None, None);
         (self.tried, self.late_revisions) = (Revisions::NONE, Revisions::NONE);
         (self.probe_abandoned, self.probe_repeated, self.server_request_waits) = (false, false, false);
         (self.initialized_pending, self.roots_changed_pending) = (false, false);
@@ -312,7 +313,7 @@ impl<'b> ClientState<'b> {
     /// Returns `false` if no message is queued, or if the transmit buffer lacks space.
     #[inline]
     pub(crate) fn write_queued(&mut self) -> bool {
-        let is_waiting = self.connecting.is_some_and(|connecting| !connecting.is_sent)
+        let is_waiting = self.unsent_connect.is_some()
             | self.initialized_pending
             | self.roots_changed_pending
             | self.peer.in_flight.has_queued();
@@ -322,8 +323,8 @@ impl<'b> ClientState<'b> {
     #[cold]
     #[inline(never)]
     fn write_next_queued(&mut self) -> bool {
-        if self.connecting.is_some_and(|connecting| !connecting.is_sent) {
-            return self.write_connecting();
+        if let Some((revision, trigger)) = self.unsent_connect {
+            return self.write_connecting(revision, trigger);
         }
         if self.initialized_pending {
             self.initialized_pending = !self.write_own(methods::INITIALIZED.name, usize::MAX);

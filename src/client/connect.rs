@@ -44,12 +44,12 @@ pub(crate) type HandleConnectResponse = fn(&mut ClientState<'_>, &[u8], Outcome)
 impl ClientState<'_> {
     /// Sends the first connecting request. Emits `ConnectFailed` if the configuration has no revision to request.
     pub(crate) fn connect(&mut self) {
-        let era = match self.config.connect {
-            Connect::Handshake => Revisions::HANDSHAKE,
-            Connect::Automatic | Connect::Stateless => Revisions::STATELESS,
+        let (era, trigger) = match self.config.connect {
+            Connect::Handshake => (Revisions::HANDSHAKE, Trigger::Initialize),
+            Connect::Automatic | Connect::Stateless => (Revisions::STATELESS, Trigger::Probe),
         };
         match self.config.revisions.and(era).latest() {
-            Some(revision) => self.send_connect_request(revision),
+            Some(revision) => self.send_connect_request(revision, trigger),
             None if self.config.connect == Connect::Automatic => self.fall_back(None),
             None => self.fail_connect(PendingFailure::NoRevision),
         }
@@ -59,49 +59,45 @@ impl ClientState<'_> {
     ///
     /// The queued request waits for transmit space. The request fits into an empty buffer, because `Client::new` checks
     /// the size.
-    pub(crate) fn send_connect_request(&mut self, revision: Revision) {
-        let timeouts = self.config.timeouts;
-        let (trigger, time) = match revision.era() {
-            Era::Handshake => (Trigger::Initialize, timeouts.initialize),
-            Era::Stateless if self.may_fall_back() => (Trigger::Probe, timeouts.probe),
-            Era::Stateless => (Trigger::Probe, timeouts.initialize),
+    pub(crate) fn send_connect_request(&mut self, revision: Revision, trigger: Trigger) {
+        let time = match trigger {
+            Trigger::Probe if self.may_fall_back() => self.config.timeouts.probe,
+            _ => self.config.timeouts.initialize,
         };
-        let (sequence, deadline) = (self.peer.next_sequence, self.peer.now.plus(time));
         self.connecting =
-            Some(Connecting { sequence, deadline, revision, is_sent: false, is_extended: false });
-        self.peer.next_sequence = sequence.saturating_add(1);
+            Some(Connecting { sequence: self.peer.next_sequence, deadline: self.peer.now.plus(time) });
+        self.connect_extended = false;
+        self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
         self.tried = self.tried.with(revision);
         self.peer.lifecycle.apply(trigger);
-        self.write_connecting();
+        self.write_connecting(revision, trigger);
     }
 
     /// Extends the expired timeout of the connecting request by [`READ_TIME`], once, if the application has handled an
     /// event: the response may be unread.
     pub(crate) fn extend_connect(&mut self) -> bool {
         let Some(connecting) = &mut self.connecting else { return false };
-        if self.peer.line_event != LineEvent::Handled || connecting.is_extended {
+        if self.peer.line_event != LineEvent::Handled || self.connect_extended {
             return false;
         }
-        (connecting.deadline, connecting.is_extended) = (self.peer.now.plus(READ_TIME), true);
+        (connecting.deadline, self.connect_extended) = (self.peer.now.plus(READ_TIME), true);
         true
     }
 
     /// Writes the connecting request. Returns `false` if the client is not connecting, or if the transmit buffer lacks
     /// space.
-    pub(crate) fn write_connecting(&mut self) -> bool {
-        let Some(Connecting { sequence, revision, .. }) = self.connecting else { return false };
-        let method = match revision.era() {
-            Era::Handshake => (Method::Other, methods::INITIALIZE.name),
-            Era::Stateless => (Method::ReadOnly, methods::SERVER_DISCOVER.name),
+    pub(crate) fn write_connecting(&mut self, revision: Revision, trigger: Trigger) -> bool {
+        let Some(connecting) = self.connecting else { return false };
+        let method = match trigger {
+            Trigger::Probe => (Method::ReadOnly, methods::SERVER_DISCOVER.name),
+            _ => (Method::Other, methods::INITIALIZE.name),
         };
         let (config, tasks) = (self.config, self.client_task_hooks());
-        let id = self.id_of(sequence, None);
+        let id = self.id_of(connecting.sequence, None);
         let mut params = |out: &mut Writer<'_>| write_params(config, revision, tasks, out);
-        let sent = self.write_request(id, method, revision, usize::MAX, Meta::default(), &mut params).is_ok();
-        if let Some(connecting) = &mut self.connecting {
-            connecting.is_sent = sent;
-        }
-        sent
+        let sent = self.write_request(id, method, revision, usize::MAX, Meta::default(), &mut params);
+        self.unsent_connect = sent.is_err().then_some((revision, trigger));
+        sent.is_ok()
     }
 
     /// Returns whether the client can fall back to the handshake after a probe.
@@ -115,13 +111,13 @@ impl ClientState<'_> {
     pub(crate) fn fall_back(&mut self, offered: Option<Revision>) {
         let newest = self.config.revisions.and(Revisions::HANDSHAKE).latest();
         match offered.or(newest) {
-            Some(revision) => self.send_connect_request(revision),
+            Some(revision) => self.send_connect_request(revision, Trigger::Initialize),
             None => self.fail_connect(PendingFailure::NoRevision),
         }
     }
 
     pub(crate) fn fail_connect(&mut self, failure: PendingFailure) {
-        self.connecting = None;
+        (self.connecting, self.unsent_connect) = (None, None);
         if !self.peer.lifecycle.apply(Trigger::Failed) {
             self.peer.lifecycle.apply(Trigger::Shutdown);
         }
@@ -154,7 +150,7 @@ impl ClientState<'_> {
 
     pub(crate) fn repeat_probe(&mut self, revision: Revision) {
         self.probe_repeated = true;
-        self.send_connect_request(revision)
+        self.send_connect_request(revision, Trigger::Probe)
     }
 
     pub(crate) fn set_connected(&mut self, revision: Revision, capabilities: Json<'_>, result: Span) {

@@ -48,7 +48,7 @@ impl ClientState<'_> {
         let supported = supported_revisions(error);
         let mutual = supported.and(self.config.revisions).and(Revisions::HANDSHAKE);
         if let Some(revision) = mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
-            return self.send_connect_request(revision);
+            return self.send_connect_request(revision, Trigger::Initialize);
         }
         // A server may receive the abandoned probe late, choose the stateless era, and reject `initialize` with any
         // code. The client then repeats the probe.

@@ -73,7 +73,7 @@ fn handle_error_without_id(
 ) -> Result<(), ProtocolError> {
     // While the client connects, an error without id responds to the connecting request. After an abandoned probe, the
     // first such error may respond to the probe, so the client only reports it.
-    let is_connecting = state.connecting.is_some_and(|connecting| connecting.is_sent);
+    let is_connecting = state.connecting.is_some() && state.unsent_connect.is_none();
     if is_connecting && !mem::take(&mut state.probe_abandoned) {
         state.handle_connect_response(line, Outcome::Error(error));
         return Ok(());
@@ -463,7 +463,8 @@ impl ClientState<'_> {
     /// Returns whether the connecting request has this sequence number and was sent. A message cannot respond to an
     /// unsent request.
     fn is_connect_sequence(&self, sequence: u64) -> bool {
-        self.connecting.is_some_and(|connecting| connecting.is_sent && connecting.sequence == sequence)
+        self.unsent_connect.is_none()
+            && self.connecting.is_some_and(|connecting| connecting.sequence == sequence)
     }
 
     /// Returns whether a ping has this id. If so, records the response to this ping.

@@ -107,7 +107,7 @@ impl ClientState<'_> {
                 let stateless = mutual.and(Revisions::STATELESS);
                 let untried = stateless.newest_first().find(|it| !self.tried.contains(*it));
                 match (untried, mutual.and(Revisions::HANDSHAKE).latest(), stateless.latest()) {
-                    (Some(revision), ..) => self.send_connect_request(revision),
+                    (Some(revision), ..) => self.send_connect_request(revision, Trigger::Probe),
                     (None, Some(revision), _) if automatic => self.fall_back(Some(revision)),
                     // A server, such as a gateway during an update, may refuse a revision that it names as supported.
                     // The client then retries once.
