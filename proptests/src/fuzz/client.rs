@@ -1,23 +1,13 @@
 //! Fuzz target `client`: operations against the model of a client.
 
-use arbitrary::Arbitrary;
-
-use super::{OPERATIONS, play};
+use super::{operations, play};
 use crate::model::Movement;
 use crate::model::client::operation::Operation;
 use crate::model::client::{Setup, run};
 
-#[derive(Debug, Arbitrary)]
-struct Input {
-    setup: Setup,
-    movement: Movement,
-    operations: Vec<Operation>,
-}
-
 /// Checks the invariants for one input.
 pub fn check(bytes: &[u8]) {
-    let Some(Input { setup, movement, mut operations }) = super::input(bytes) else { return };
-    operations.truncate(OPERATIONS);
+    let Some((setup, movement, operations)) = operations::<Setup, Movement, Operation>(bytes) else { return };
     // The results of two runs are comparable only if the receive buffer has the same length and the peer always reads.
     let reads =
         !operations.iter().any(|operation| matches!(operation, Operation::Block(_) | Operation::Broken));

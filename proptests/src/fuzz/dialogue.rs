@@ -9,6 +9,7 @@ use mcp_proto_transcripts::direct::{Movement, play};
 use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 
 use super::mutate::{Mutation, chosen, mutate};
+use super::seeds;
 
 #[derive(Debug, Arbitrary)]
 struct Input {
@@ -59,13 +60,7 @@ struct Tally {
 /// Checks the output: whole messages, and at most one response per request.
 fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
-    let peer: Vec<u8> = dialogue
-        .steps
-        .iter()
-        .flat_map(|(_, step)| if let Step::In(bytes) = step { &bytes[..] } else { &[] })
-        .copied()
-        .collect();
-    for line in peer.split(|byte| *byte == b'\n') {
+    for line in seeds::input_of(dialogue).split(|byte| *byte == b'\n') {
         // A line may be both too deep and not JSON. A machine that stops at the depth limit still finds the id of such
         // a line.
         let depth = dialogue.setup.word("depth").and_then(|depth| depth.parse().ok()).unwrap_or(64);

@@ -8,6 +8,7 @@ use mcp_proto::server::{Limits, ServerConfig};
 use mcp_proto::{Action, Buffer, Direction, Millis, Observer, ProtocolError, Server};
 
 use super::moves::Moves;
+use super::shown;
 
 #[derive(Debug, Arbitrary)]
 struct Input<'b> {
@@ -166,8 +167,4 @@ fn seen(input: &Input<'_>, grown: bool, mut reads: Moves, mut writes: Moves) -> 
         }
     }
     unreachable!("the loop returns when the server closes");
-}
-
-fn shown(text: &[u8]) -> String {
-    String::from_utf8_lossy(text).into_owned()
 }

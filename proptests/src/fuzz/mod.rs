@@ -50,6 +50,23 @@ fn input<'b, I: Arbitrary<'b>>(bytes: &'b [u8]) -> Option<I> {
 /// The maximum number of operations of a run. More operations take longer and reach no new states.
 const OPERATIONS: usize = 60;
 
+/// Decodes an input of a model: its setup, a value of type `M`, and operations, of which it keeps the first
+/// [`OPERATIONS`].
+fn operations<'b, S, M, O>(bytes: &'b [u8]) -> Option<(S, M, Vec<O>)>
+where
+    S: Arbitrary<'b>,
+    M: Arbitrary<'b>,
+    O: Arbitrary<'b>,
+{
+    let (setup, value, mut operations): (S, M, Vec<O>) = input(bytes)?;
+    operations.truncate(OPERATIONS);
+    Some((setup, value, operations))
+}
+
+fn shown(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}
+
 /// Runs operations with byte movement `movement`. If `is_same`, also runs the operations with all bytes at once, and
 /// compares the results.
 fn play(

@@ -7,6 +7,7 @@ use mcp_proto::json::{DEPTH_LIMIT, Json, Kind, Member, OpenSpan, ScanError, Scan
 use serde_json::Value;
 
 use super::moves::Moves;
+use super::shown;
 use crate::differences::Difference;
 
 #[derive(Debug, Arbitrary)]
@@ -127,8 +128,4 @@ fn depth_limit_changes_only_deeper_parts(limit: u8, whole: &Seen, bounded: &Seen
     if whole.result.is_ok() && limit > 0 {
         assert_eq!(whole.members, bounded.members, "{limit} levels");
     }
-}
-
-fn shown(text: &[u8]) -> String {
-    String::from_utf8_lossy(text).into_owned()
 }

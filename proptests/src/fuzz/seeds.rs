@@ -13,7 +13,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     // A depth limit, two bytes of `Moves`, then the text: the `Input` of the target `scan`.
     let scan = lines(&dialogues).into_iter().map(|line| [&[64, 3, 7], &line[..]].concat()).collect();
     let line = dialogues.iter().filter(|dialogue| dialogue.is_server()).map(|dialogue| {
-        let said = said(dialogue);
+        let said = input_of(dialogue);
         [&[200, 24, 7, 0, 3, 7, 2, 9], &said[..said.len().min(4000)]].concat()
     });
     let whole = dialogues.iter().map(|dialogue| {
@@ -81,7 +81,7 @@ fn noise(seed: u32, length: usize) -> Vec<u8> {
 }
 
 /// Returns all bytes that the peer sends in a transcript.
-fn said(dialogue: &Dialogue) -> Vec<u8> {
+pub(super) fn input_of(dialogue: &Dialogue) -> Vec<u8> {
     let parts = dialogue.steps.iter().filter_map(|(_, step)| match step {
         Step::In(bytes) => Some(&bytes[..]),
         _ => None,
@@ -92,7 +92,7 @@ fn said(dialogue: &Dialogue) -> Vec<u8> {
 /// Returns the distinct lines of the peers that are shorter than 2000 bytes.
 fn lines(dialogues: &[Dialogue]) -> BTreeSet<Vec<u8>> {
     let all = dialogues.iter().flat_map(|dialogue| {
-        said(dialogue).split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>()
+        input_of(dialogue).split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>()
     });
     all.filter(|line| line.len() < 2000).collect()
 }

@@ -57,8 +57,8 @@ fn large(n: Option<u64>) -> usize {
     [20_000, 1_300, 1_600, 2_000, 3_500][(n.unwrap_or(0) % 5) as usize]
 }
 
-fn record_result(what: &str, told: Result<(), SendError>, app: &mut AppState) {
-    if let Err(why) = told {
+fn record_result(what: &str, sent: Result<(), SendError>, app: &mut AppState) {
+    if let Err(why) = sent {
         app.events.push(format!("! {what}: refused: {why:?}"));
     }
 }

@@ -230,26 +230,26 @@ impl Obligations {
         self.session.map(|(revision, _)| revision)
     }
 
-    /// Records that a deferred request has ended. `owed` means that the server must still send the response.
-    pub(crate) fn close(&mut self, ticket: Ticket, owed: bool) -> Result<(), String> {
+    /// Records that a deferred request has ended. `is_due` means that the server must still send the response.
+    pub(crate) fn close(&mut self, ticket: Ticket, is_due: bool) -> Result<(), String> {
         if let Some(at) = self.listening.iter().position(|it| *it == ticket) {
             self.listening.remove(at);
-            self.cancelled_subscriptions += usize::from(!owed);
+            self.cancelled_subscriptions += usize::from(!is_due);
             return Ok(());
         }
         if self.ending.contains(&ticket) {
-            self.cancelled_subscriptions += usize::from(!owed);
+            self.cancelled_subscriptions += usize::from(!is_due);
             return Ok(());
         }
         let Some(open) = self.open.remove(&ticket) else {
             // The application does not know a request that waits for the end of a task.
             let waits = self.accounts.values().any(|account| account.waits);
-            self.cancelled_subscriptions += usize::from(!owed);
+            self.cancelled_subscriptions += usize::from(!is_due);
             return check(waits, || format!("{ticket:?} is not open"));
         };
         let account = self.accounts.entry(open.id).or_default();
         account.open = account.open.saturating_sub(1);
-        if !owed {
+        if !is_due {
             account.cancelled += 1;
             let count = if open.batched || account.must == 0 { &mut account.may } else { &mut account.must };
             *count = count.saturating_sub(1);
@@ -351,8 +351,8 @@ impl Obligations {
         }
         if let Some(revision) = value.pointer("/result/protocolVersion").and_then(Value::as_str) {
             self.session = self.connected.pop_front();
-            let told = self.session.is_some_and(|(known, _)| known.as_str() == revision);
-            return check(told, || format!("no Connected event for revision {revision}"));
+            let is_known = self.session.is_some_and(|(known, _)| known.as_str() == revision);
+            return check(is_known, || format!("no Connected event for revision {revision}"));
         }
         Ok(())
     }

@@ -199,12 +199,12 @@ impl World<'_, '_> {
         self.dialogue.push(format!("* {operation:?}"));
         match operation {
             Operation::Client(operation) if operation.is_application_action() => {
-                if let Err(why) = self.client.host(operation)? {
+                if let Err(why) = self.client.perform(operation)? {
                     self.dialogue.push(format!("client ! refused: {why:?}"));
                 }
             }
             Operation::Server(operation) if operation.is_application_action() => {
-                self.server.host(operation)?
+                self.server.perform(operation)?
             }
             Operation::Client(_) | Operation::Server(_) => {}
             Operation::Arrive(towards, count) => self.arrive(*towards, usize::from(*count) * 8)?,

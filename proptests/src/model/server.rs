@@ -53,8 +53,8 @@ pub(super) fn with_machine<T>(
         .limits(limits)
         .second_initialize(if setup.restarts { SecondInitialize::Restart } else { SecondInitialize::Refuse });
     let info = if setup.strict { info.strict_handshake() } else { info };
-    let needed = 300
-        + NEEDED[usize::from(setup.is_application_error) + 2 * usize::from(setup.tasks.is_some())]
+    let needed =
+        300 + NEEDED[usize::from(setup.has_dynamic_lists) + 2 * usize::from(setup.tasks.is_some())]
             .get_or_init(|| match Server::new(&info, &mut vec![0; rx][..], &mut [][..]) {
                 Err(ConfigError::TxTooSmall { needed }) => needed,
                 other => panic!("unexpected result of a server without a transmit buffer: {other:?}"),
@@ -199,7 +199,7 @@ impl World<'_> {
             Some(line) => self.send(line),
             None => {
                 self.dialogue.push(format!("* {operation:?}"));
-                self.host(operation)?;
+                self.perform(operation)?;
             }
         }
         if waits { self.run_until_idle() } else { Ok(()) }
@@ -223,7 +223,7 @@ impl World<'_> {
         })
     }
 
-    pub(super) fn host(&mut self, operation: &Operation) -> Result<(), String> {
+    pub(super) fn perform(&mut self, operation: &Operation) -> Result<(), String> {
         let World { server, app, transport, .. } = self;
         let outcome = match operation {
             Operation::Later(nth, behavior) => {

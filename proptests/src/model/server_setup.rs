@@ -31,7 +31,7 @@ pub struct Setup {
     /// Whether the server requires a complete handshake.
     pub strict: bool,
     /// Whether the application supplies the lists.
-    pub is_application_error: bool,
+    pub has_dynamic_lists: bool,
     /// Configuration of tasks. If `None`, the server has no tasks.
     pub tasks: Option<tasks::Setup>,
 }
@@ -39,7 +39,7 @@ pub struct Setup {
 impl Setup {
     /// Returns the features of the server.
     pub(super) fn features(self) -> Vec<&'static dyn Feature> {
-        let mut features = Vec::from(if self.is_application_error { BY_HOST } else { OWN });
+        let mut features = Vec::from(if self.has_dynamic_lists { DYNAMIC_LISTS } else { OWN });
         if let Some(tasks) = self.tasks {
             features.push(if tasks.automatic { &AUTOMATIC } else { &TASKS });
         }
@@ -83,8 +83,15 @@ static AUTOMATIC: Tasks =
 static OWN: [&dyn Feature; 7] =
     [&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions, &EXTENSIONS];
 
-static HOST_TOOLS: Tools<'static> = Tools::dynamic_list();
-static HOST_RESOURCES: Resources<'static> = Resources::dynamic_list();
-static HOST_PROMPTS: Prompts<'static> = Prompts::dynamic_list();
-static BY_HOST: [&dyn Feature; 7] =
-    [&HOST_TOOLS, &HOST_RESOURCES, &HOST_PROMPTS, &Completion, &Logging, &Subscriptions, &EXTENSIONS];
+static DYNAMIC_TOOLS: Tools<'static> = Tools::dynamic_list();
+static DYNAMIC_RESOURCES: Resources<'static> = Resources::dynamic_list();
+static DYNAMIC_PROMPTS: Prompts<'static> = Prompts::dynamic_list();
+static DYNAMIC_LISTS: [&dyn Feature; 7] = [
+    &DYNAMIC_TOOLS,
+    &DYNAMIC_RESOURCES,
+    &DYNAMIC_PROMPTS,
+    &Completion,
+    &Logging,
+    &Subscriptions,
+    &EXTENSIONS,
+];

@@ -39,20 +39,18 @@ pub fn server() -> impl Strategy<Value = Setup> {
     let flags =
         (any::<bool>(), any::<bool>(), any::<bool>(), weighted(0.1, Just(())), any::<bool>(), any::<bool>());
     (rx, one_of(&[0, 1, 500, 3000]), one_of(&[0, 1, 500]), 0..6u8, flags, weighted(0.7, tasks())).prop_map(
-        |(rx, tx, room, slots, (batches, pings, restarts, strict, is_application_error, grown), tasks)| {
-            Setup {
-                rx,
-                tx,
-                room,
-                slots,
-                batches,
-                pings,
-                restarts,
-                strict: strict.is_some(),
-                is_application_error,
-                grown,
-                tasks,
-            }
+        |(rx, tx, room, slots, (batches, pings, restarts, strict, has_dynamic_lists, grown), tasks)| Setup {
+            rx,
+            tx,
+            room,
+            slots,
+            batches,
+            pings,
+            restarts,
+            strict: strict.is_some(),
+            has_dynamic_lists,
+            grown,
+            tasks,
         },
     )
 }
@@ -145,7 +143,7 @@ fn task_action() -> impl Strategy<Value = TaskAction> {
 }
 
 /// Generates actions of the application.
-fn host() -> impl Strategy<Value = Operation> {
+fn application_action() -> impl Strategy<Value = Operation> {
     let question = one_of(&[
         Question::Ping,
         Question::Roots,
@@ -176,7 +174,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             .prop_map(|(what, at, byte)| Operation::Damaged(what, at, byte)),
         1 => vec(any::<u8>(), 0..20).prop_map(Operation::Bytes),
         1 => one_of(&[3u8, 12]).prop_map(Operation::Noise),
-        18 => host(),
+        18 => application_action(),
         1 => (0..3u8).prop_map(Operation::Owner),
         5 => one_of(&[1u16, 20, 60, 100, 1000, 5000]).prop_map(Operation::Time),
         3 => any::<bool>().prop_map(Operation::Block),
@@ -240,8 +238,8 @@ fn joined_by(count: usize, waits: u32, tampers: u32) -> impl Strategy<Value = Ve
     let towards = || one_of(&[Towards::Server, Towards::Client]);
     let trick = one_of(&[Trick::Drop, Trick::Twice, Trick::Swap, Trick::Cut]);
     let operation = prop_oneof![
-        20 => client::strategy::host().prop_map(Operation::Client),
-        12 => host().prop_map(Operation::Server),
+        20 => client::strategy::application_action().prop_map(Operation::Client),
+        12 => application_action().prop_map(Operation::Server),
         10 => (towards(), any::<u8>()).prop_map(|(towards, count)| Operation::Arrive(towards, count)),
         6 => Just(Operation::Deliver),
         waits => one_of(&[1u16, 100, 700, 1000]).prop_map(Operation::Time),

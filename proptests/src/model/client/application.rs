@@ -50,8 +50,8 @@ fn react(mut asked: ServerRequest<'_>, value: &serde_json::Value, app: &mut AppS
         "Large" => asked.error(1, "x".repeat(5000)),
         "Drop" => drop(asked),
         "Progress" => {
-            let told = asked.progress(1, None, "a");
-            app.events.push(format!("! progress: {told:?}"));
+            let sent = asked.progress(1, None, "a");
+            app.events.push(format!("! progress: {sent:?}"));
             asked.decline();
         }
         "Defer" => match asked.defer(Some(Millis(700))) {

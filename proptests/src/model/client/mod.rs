@@ -227,7 +227,7 @@ impl World<'_> {
             Operation::Bytes(bytes) => self.send(bytes.clone()),
             _ => {
                 self.dialogue.push(format!("* {operation:?}"));
-                if let Err(why) = self.host(operation)? {
+                if let Err(why) = self.perform(operation)? {
                     self.app.events.push(format!("! refused: {why:?}"));
                     self.dialogue.push(format!("! refused: {why:?}"));
                 }
@@ -237,7 +237,7 @@ impl World<'_> {
         Ok(())
     }
 
-    pub(super) fn host(&mut self, operation: &Operation) -> Result<Result<(), SendError>, String> {
+    pub(super) fn perform(&mut self, operation: &Operation) -> Result<Result<(), SendError>, String> {
         let World { client, app, transport, .. } = self;
         match operation {
             Operation::Begin(call, wait) => return self.begin(*call, *wait),

@@ -88,7 +88,7 @@ fn call() -> impl Strategy<Value = Call> {
 }
 
 /// Generates actions of the application.
-pub(crate) fn host() -> impl Strategy<Value = Operation> {
+pub(crate) fn application_action() -> impl Strategy<Value = Operation> {
     let wait =
         (one_of(&[0u8, 0, 10, 60]), any::<bool>()).prop_map(|(time, progress)| Wait { time, progress });
     prop_oneof![
@@ -107,7 +107,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         3 => vec(message(), 0..5).prop_map(Operation::Batch),
         2 => (message(), any::<u16>()).prop_map(|(message, at)| Operation::Cut(message, at)),
         1 => vec(any::<u8>(), 0..20).prop_map(Operation::Bytes),
-        28 => host(),
+        28 => application_action(),
         4 => one_of(&[1u16, 100, 300, 700, 1000, 5000]).prop_map(Operation::Time),
         3 => any::<bool>().prop_map(Operation::Block),
     ]
