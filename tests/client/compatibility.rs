@@ -44,7 +44,7 @@ fn client_capabilities_are_objects() {
 fn nothing_is_sent_between_initialize_and_its_response() {
     let pings =
         mcp_proto::KeepAlive { interval: mcp_proto::Millis(10), timeout: mcp_proto::Millis(5), close: false };
-    Setup { pings: Some(pings), ..Setup::handshake() }.run(|harness| {
+    Setup { keep_alive: Some(pings), ..Setup::handshake() }.run(|harness| {
         harness.at(0).discard();
         assert_eq!(harness.client.ping(DEFAULT).map(|_| ()), Err(SendError::NotConnected));
         assert_eq!(harness.client.notify("x", |_| {}), Err(SendError::NotConnected));

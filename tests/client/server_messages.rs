@@ -295,7 +295,7 @@ const PINGS: KeepAlive = KeepAlive { interval: Millis(100), timeout: Millis(40),
 #[test]
 fn silent_server_is_pinged_then_reported() {
     for close in [false, true] {
-        Setup { pings: Some(KeepAlive { close, ..PINGS }), ..Setup::automatic() }.connected(|harness| {
+        Setup { keep_alive: Some(KeepAlive { close, ..PINGS }), ..Setup::automatic() }.connected(|harness| {
             let asked = |harness: &crate::support::client::ClientHarness, number: u32| {
                 if harness.is_handshake() {
                     format!(r#"{{"id":"ping-{number}","method":"ping"}}"#)
@@ -344,7 +344,7 @@ fn silent_server_is_pinged_then_reported() {
 
 #[test]
 fn oversized_response_counts_as_activity() {
-    Setup { pings: Some(PINGS), ..Setup::automatic() }.rx(400).connected(|harness| {
+    Setup { keep_alive: Some(PINGS), ..Setup::automatic() }.rx(400).connected(|harness| {
         harness.at(100).discard();
         harness
             .at(120)
@@ -356,8 +356,8 @@ fn oversized_response_counts_as_activity() {
 
 #[test]
 fn keep_alive_without_space_sets_no_past_deadline() {
-    let pings = Some(KeepAlive { interval: Millis(100), timeout: Millis(40), close: false });
-    Setup { pings, tx: 512, ..Setup::handshake() }.run(|harness| {
+    let keep_alive = Some(KeepAlive { interval: Millis(100), timeout: Millis(40), close: false });
+    Setup { keep_alive, tx: 512, ..Setup::handshake() }.run(|harness| {
         harness.connect();
         harness.peer_reads(false);
         let tickets: Vec<_> =
@@ -383,7 +383,7 @@ fn keep_alive_without_space_sets_no_past_deadline() {
 #[test]
 fn due_ping_is_sent_despite_input_before_space_is_free() {
     for tx in (500..640).step_by(10) {
-        Setup { pings: Some(PINGS), tx, ..Setup::handshake() }.lines_only().run(|harness| {
+        Setup { keep_alive: Some(PINGS), tx, ..Setup::handshake() }.lines_only().run(|harness| {
             harness.connect();
             harness.peer_reads(false);
             let tickets: Vec<_> =

@@ -316,7 +316,7 @@ fn pings(harness: &mut ClientHarness) -> Vec<String> {
 }
 
 fn pinged(dialogue: impl Fn(&mut ClientHarness)) {
-    Setup { pings: Some(PINGS), ..Setup::automatic() }.lines_only().connected(dialogue);
+    Setup { keep_alive: Some(PINGS), ..Setup::automatic() }.lines_only().connected(dialogue);
 }
 
 #[test]

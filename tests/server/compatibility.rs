@@ -185,7 +185,7 @@ fn server_works_again_after_lsp_shutdown_and_reset() {
 #[test]
 fn client_and_server_ids_are_independent() {
     let pings = KeepAlive { interval: Millis(100), timeout: Millis(50), close: true };
-    session().pings(pings).check(
+    session().keep_alive(pings).check(
         r#"> call "ping-1" tools/call {"name":"defer"}
            ! call defer {}
            * time 100

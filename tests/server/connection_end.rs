@@ -41,7 +41,7 @@ fn end_of_input_while_idle_closes_immediately() {
                  * ask ping\n! not now NotConnected\n* changed\n* time 100000\n* state Closed\n";
     let pings = KeepAlive { interval: Millis(100), timeout: Millis(10), close: true };
     for before in ["", &open, &serving, &ready, stateless] {
-        for setup in [Setup::new(CONFIG), Setup::new(CONFIG).pings(pings)] {
+        for setup in [Setup::new(CONFIG), Setup::new(CONFIG).keep_alive(pings)] {
             setup.check(&format!("{before}* time 7\n* eof\n! closed\n{after}"));
         }
     }

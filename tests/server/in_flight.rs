@@ -339,7 +339,7 @@ fn reset_forgets_all_and_old_tickets_stay_invalid() {
 #[test]
 fn silent_client_is_pinged_then_closed() {
     let pings = |close| KeepAlive { interval: Millis(100), timeout: Millis(10), close };
-    let setup = |close| Setup::new(CONFIG).pings(pings(close)).session(Revision::V2025_11_25);
+    let setup = |close| Setup::new(CONFIG).keep_alive(pings(close)).session(Revision::V2025_11_25);
     let ping = |n| format!("< {{\"jsonrpc\":\"2.0\",\"id\":\"ping-{n}\",\"method\":\"ping\"}}\n");
     let pong = |n| format!("> {{\"jsonrpc\":\"2.0\",\"id\":\"ping-{n}\",\"result\":{{}}}}\n");
     let (one, two) = (ping(1), ping(2));
@@ -357,10 +357,12 @@ fn silent_client_is_pinged_then_closed() {
         "* time 100\n{one}> {{\"jsonrpc\":\"2.0\",\"id\":\"ping-1\",\"error\":{{\"code\":-32601,\"message\":\"\"}}}}\n* time 150\n* state Ready"
     ));
     // The server sends no ping before the handshake is complete.
-    Setup::new(CONFIG).pings(pings(true)).check("> call 1 ping\n< result 1\n* deadline none\n* time 1000");
+    Setup::new(CONFIG)
+        .keep_alive(pings(true))
+        .check("> call 1 ping\n< result 1\n* deadline none\n* time 1000");
     // The silence of the old client does not count for the new client.
     let info = CONFIG.second_initialize(SecondInitialize::Restart);
-    Setup::new(info).pings(pings(true)).session(Revision::V2025_11_25).check(&format!(
+    Setup::new(info).keep_alive(pings(true)).session(Revision::V2025_11_25).check(&format!(
         "* time 100\n{one}> call 1 initialize {}\n< result 1 …\n! restarted\n! connected 2025-11-25 c {{}}\n\
          > note notifications/initialized\n! ready\n* time 110\n* state Ready\n* time 200\n{two}",
         crate::support::server::hello("2025-11-25")

@@ -7,7 +7,7 @@ use mcp_proto::Millis;
 use mcp_proto::{KeepAlive, Revision};
 
 fn with(setup: Setup, close: bool) -> Setup {
-    setup.pings(KeepAlive { interval: Millis(100), timeout: Millis(10), close })
+    setup.keep_alive(KeepAlive { interval: Millis(100), timeout: Millis(10), close })
 }
 
 fn session() -> Setup {

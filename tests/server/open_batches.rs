@@ -173,7 +173,7 @@ fn end_of_connection_closes_an_open_batch() {
 #[test]
 fn server_pings_do_not_wait_for_a_batch() {
     let pings = KeepAlive { interval: Millis(100), timeout: Millis(50), close: false };
-    session().pings(pings).check(&format!(
+    session().keep_alive(pings).check(&format!(
         "{}! call defer {{}}\n* time 100\n< call \"ping-1\" ping\n\
          > [{{\"jsonrpc\":\"2.0\",\"id\":\"ping-1\",\"result\":{{}}}}]\n* answer 0 a\n{}",
         sends(&[&tool("1", "defer")]),

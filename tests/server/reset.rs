@@ -146,7 +146,7 @@ fn reset_drops_keep_alive_but_not_used_ids() {
             if ping == 1 { due + 100 } else { late },
         )
     };
-    let setup = Setup::new(EVERYTHING).pings(pings(false)).session(Revision::V2025_11_25);
+    let setup = Setup::new(EVERYTHING).keep_alive(pings(false)).session(Revision::V2025_11_25);
     // The states of a ping: not sent, awaited, unanswered, and due without space.
     let one = "* time 100\n< {\"jsonrpc\":\"2.0\",\"id\":\"ping-1\",\"method\":\"ping\"}\n";
     setup.check(&again(1000, 1));
@@ -154,7 +154,7 @@ fn reset_drops_keep_alive_but_not_used_ids() {
     setup.check(&format!("{one}{}", again(1000, 2)));
     setup.check(&format!("{one}* time 110\n! silent\n{}", again(150, 2)));
     setup.check(&format!("* block\n* changed\n* time 200\n{}", again(250, 1)));
-    let closes = Setup::new(EVERYTHING).pings(pings(true)).session(Revision::V2025_11_25);
+    let closes = Setup::new(EVERYTHING).keep_alive(pings(true)).session(Revision::V2025_11_25);
     closes.check(&format!("{one}* time 110\n! silent\n! closed\n{}", again(150, 2)));
 }
 

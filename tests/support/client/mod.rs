@@ -84,8 +84,8 @@ impl ClientHarness {
         if let Some(bytes) = setup.max_reply_size {
             client = client.max_reply_size(bytes).unwrap();
         }
-        if let Some(pings) = setup.pings {
-            client = client.keep_alive(pings);
+        if let Some(keep_alive) = setup.keep_alive {
+            client = client.keep_alive(keep_alive);
         }
         if pace.messages {
             client = client.message_mode().unwrap();

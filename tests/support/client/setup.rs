@@ -36,7 +36,7 @@ pub(crate) struct Setup {
     pub(crate) slots: usize,
     /// Length of the text of all slots together, in bytes.
     pub(crate) text: usize,
-    pub(crate) pings: Option<KeepAlive>,
+    pub(crate) keep_alive: Option<KeepAlive>,
     /// The revision in the server's response to `initialize`.
     pub(crate) revision: Revision,
     pub(crate) max_reply_size: Option<usize>,
@@ -58,7 +58,7 @@ impl Setup {
         let info = ClientConfig::new("c", "1").connect(connect).timeouts(TIMES);
         let revision = Revision::V2025_11_25;
         let (exact, frames, slots, text) = (false, true, 4, 512);
-        let (pings, max_reply_size, task_table) = (None, None, None);
+        let (keep_alive, max_reply_size, task_table) = (None, None, None);
         Setup {
             info,
             rx: 1024,
@@ -67,7 +67,7 @@ impl Setup {
             tx: 4096,
             slots,
             text,
-            pings,
+            keep_alive,
             revision,
             max_reply_size,
             task_table,

@@ -25,11 +25,11 @@ pub(crate) struct Setup {
     slots: usize,
     text: usize,
     max_reply_size: Option<usize>,
-    pings: Option<KeepAlive>,
+    keep_alive: Option<KeepAlive>,
     /// The size of the batch buffer, in bytes.
-    batches: usize,
+    batch_buffer: usize,
     /// The size of the subscription buffer, in bytes.
-    watches: usize,
+    subscription_buffer: usize,
     /// Lines before each script, with their responses and events.
     prelude: String,
 }
@@ -43,9 +43,9 @@ impl Setup {
             slots: 4,
             text: 4 * 64,
             max_reply_size: None,
-            pings: None,
-            batches: 0,
-            watches: 0,
+            keep_alive: None,
+            batch_buffer: 0,
+            subscription_buffer: 0,
             prelude: String::new(),
         }
     }
@@ -72,18 +72,18 @@ impl Setup {
         self
     }
 
-    pub(crate) fn pings(mut self, pings: KeepAlive) -> Setup {
-        self.pings = Some(pings);
+    pub(crate) fn keep_alive(mut self, keep_alive: KeepAlive) -> Setup {
+        self.keep_alive = Some(keep_alive);
         self
     }
 
     pub(crate) fn subscription_buffer(mut self, bytes: usize) -> Setup {
-        self.watches = bytes;
+        self.subscription_buffer = bytes;
         self
     }
 
     pub(crate) fn batch_buffer(mut self, bytes: usize) -> Setup {
-        self.batches = bytes;
+        self.batch_buffer = bytes;
         self
     }
 
@@ -157,19 +157,20 @@ impl Setup {
         let (mut slots, mut text) = (vec![Slot::EMPTY; self.slots], vec![0; self.text]);
         let info = self.info;
         // The server uses 24 bytes of the batch buffer itself.
-        let (mut batches, mut watches) = (vec![0; self.batches + 24], vec![0; self.watches]);
+        let (mut batches, mut subscriptions) =
+            (vec![0; self.batch_buffer + 24], vec![0; self.subscription_buffer]);
         let mut server = Server::new(&info, rx, &mut tx[..]).unwrap();
         // The server mixes owners and ids into the seed, so a seed with all bits set finds errors that 0 does
         // not find.
-        server = server.seed(u64::MAX).subscription_buffer(&mut watches[..]);
-        if self.batches > 0 {
+        server = server.seed(u64::MAX).subscription_buffer(&mut subscriptions[..]);
+        if self.batch_buffer > 0 {
             server = server.batch_buffer(&mut batches[..]);
         }
         if let Some(bytes) = self.max_reply_size {
             server = server.max_reply_size(bytes).unwrap();
         }
-        if let Some(pings) = self.pings {
-            server = server.keep_alive(pings);
+        if let Some(keep_alive) = self.keep_alive {
+            server = server.keep_alive(keep_alive);
         }
         if self.slots > 0 {
             server = server.in_flight(&mut slots, &mut text).unwrap();
