@@ -183,7 +183,7 @@ impl<'a> Receive<'a> {
     /// Returns the message if the machine is not [`ready`](Receive::is_ready), or is not in message mode.
     #[expect(clippy::result_large_err, reason = "without a heap, the message cannot be boxed")]
     pub fn parsed<'m>(self, message: Message<'m>, stream: StreamId) -> Result<(), Message<'m>> {
-        if self.input.message(message.bytes(), Some(message.scanner()), stream) {
+        if self.input.message(message.bytes(), Some(message.scanned()), stream) {
             Ok(())
         } else {
             Err(message)

@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::framing::flags::Flags;
 use crate::framing::message_mode::{MessageFraming, WHOLE_MESSAGES};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{KnownObject, Member, ScanError, ScanErrorKind, Scanner, Span, find};
+use crate::json::{KnownObject, Member, ScanError, ScanErrorKind, Scanned, Scanner, Span, find};
 #[cfg(feature = "alloc")]
 use crate::time::Millis;
 
@@ -15,7 +15,7 @@ pub(crate) trait InputSink {
     fn is_ready(&self) -> bool;
     fn space(&mut self) -> &mut [u8];
     fn filled(&mut self, n: usize, stream: StreamId);
-    fn message(&mut self, message: &[u8], scanned: Option<&Scanner>, stream: StreamId) -> bool;
+    fn message(&mut self, message: &[u8], scanned: Option<&Scanned>, stream: StreamId) -> bool;
     fn stream_closed(&mut self, stream: StreamId) -> bool;
     fn eof(&mut self);
 }
@@ -435,7 +435,7 @@ impl InputSink for LineDecoder<'_> {
         }
     }
 
-    fn message(&mut self, message: &[u8], scanned: Option<&Scanner>, stream: StreamId) -> bool {
+    fn message(&mut self, message: &[u8], scanned: Option<&Scanned>, stream: StreamId) -> bool {
         let Some(framing) = self.message_framing.filter(|_| self.is_open()) else { return false };
         (framing.receive)(self, message, scanned, stream);
         true

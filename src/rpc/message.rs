@@ -1,6 +1,6 @@
 //! A classified message: its kind, and the spans of its id, method and content.
 
-use crate::json::{DEPTH_LIMIT, Json, Kind, Member, ScanError, Scanner, Shape, Span};
+use crate::json::{DEPTH_LIMIT, Json, Kind, Member, ScanError, Scanned, Scanner, Shape, Span};
 use crate::platform::cold_path;
 use crate::rpc::{Object, is_null, kind, view};
 
@@ -20,7 +20,7 @@ use crate::rpc::{Object, is_null, kind, view};
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'m> {
     bytes: &'m [u8],
-    scanner: Scanner,
+    scanned: Scanned,
     kind: MessageKind,
 }
 
@@ -48,7 +48,7 @@ impl<'m> Message<'m> {
         let mut scanner = Scanner::new(DEPTH_LIMIT);
         scanner.feed(bytes);
         scanner.finish()?;
-        Ok(Message { bytes, scanner, kind: Class::new(bytes, &scanner, false).kind() })
+        Ok(Message { bytes, scanned: scanner.scanned(), kind: Class::new(bytes, &scanner, false).kind() })
     }
 
     /// Returns the whole text.
@@ -57,8 +57,8 @@ impl<'m> Message<'m> {
         self.bytes
     }
 
-    pub(crate) fn scanner(&self) -> &Scanner {
-        &self.scanner
+    pub(crate) fn scanned(&self) -> &Scanned {
+        &self.scanned
     }
 
     /// Returns the kind of the message.
@@ -89,7 +89,7 @@ impl<'m> Message<'m> {
     /// `None`.
     #[must_use]
     pub fn pick_params<const N: usize>(&self, names: [&str; N]) -> [Option<Json<'m>>; N] {
-        let (params, index) = (self.scanner.span(Member::Params), self.scanner.inner(Member::Params));
+        let (params, index) = (self.scanned.span(Member::Params), self.scanned.inner(Member::Params));
         Object::new(self.bytes, params, index).spans(&names).map(|span| self.part(span))
     }
 
@@ -106,7 +106,7 @@ impl<'m> Message<'m> {
     }
 
     fn view(&self, member: Member) -> Option<Json<'m>> {
-        self.part(self.scanner.span(member))
+        self.part(self.scanned.span(member))
     }
 
     fn part(&self, span: Span) -> Option<Json<'m>> {

@@ -7,14 +7,14 @@ use crate::framing::flags::Flags;
 use crate::framing::line_decoder::{BYTE_ORDER_MARK, FoundLine, LineDecoder, LineKind};
 use crate::framing::outbound_message::StreamId;
 use crate::framing::oversized_line::capture_id;
-use crate::json::{DEPTH_LIMIT, KnownObject, Scanner};
+use crate::json::{DEPTH_LIMIT, KnownObject, Scanned};
 use crate::platform::copy;
 
 /// Interface between the decoder and message mode.
 pub(super) struct MessageFraming {
     /// Copies a whole message into the buffer. If the message does not fit, keeps only its id. If the caller has parsed
     /// the message, the results of the scan are given.
-    pub(super) receive: fn(&mut LineDecoder<'_>, &[u8], Option<&Scanner>, StreamId),
+    pub(super) receive: fn(&mut LineDecoder<'_>, &[u8], Option<&Scanned>, StreamId),
     /// Returns the received message as a line. Drops a blank message. Returns `None` without a message, or if the
     /// message is blank. The scanner does not scan the known object again.
     pub(super) find: fn(&mut LineDecoder<'_>, Option<&KnownObject>) -> Option<FoundLine>,
@@ -22,7 +22,7 @@ pub(super) struct MessageFraming {
 
 pub(super) static WHOLE_MESSAGES: MessageFraming = MessageFraming { receive, find };
 
-fn receive(input: &mut LineDecoder<'_>, message: &[u8], scanned: Option<&Scanner>, stream: StreamId) {
+fn receive(input: &mut LineDecoder<'_>, message: &[u8], scanned: Option<&Scanned>, stream: StreamId) {
     let length = message.len();
     input.stream = stream;
     if let Some(space) = input.buffer.reborrow().ensure(length).and_then(|bytes| bytes.get_mut(..length)) {
@@ -30,7 +30,7 @@ fn receive(input: &mut LineDecoder<'_>, message: &[u8], scanned: Option<&Scanner
         input.end = length;
         // `Message::parse` accepts `DEPTH_LIMIT` levels. A lower limit of this decoder requires another scan.
         if let Some(scanned) = scanned.filter(|_| input.scanner.limit() >= DEPTH_LIMIT) {
-            input.scanner = *scanned;
+            input.scanner.adopt(scanned);
             input.set_line(FoundLine { kind: LineKind::Message, length, release_length: length });
         }
         return;

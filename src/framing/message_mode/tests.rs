@@ -100,7 +100,7 @@ fn blank_message_is_ignored() {
 #[test]
 fn parsed_message_is_not_scanned_again() {
     let message = br#"{"id":[[7]]}"#;
-    let scanned = Message::parse(message).map(|message| *message.scanner()).ok();
+    let scanned = Message::parse(message).map(|message| *message.scanned()).ok();
     let mut buffer = [0; 40];
     let mut input = in_message_mode(&mut buffer, 128);
     // The decoder accepts invalid JSON, because it does not scan a parsed message.

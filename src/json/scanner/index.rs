@@ -4,7 +4,7 @@
     reason = "`end_member` checks that the offsets fit in 32 bits, and a small enum value widens"
 )]
 
-use super::{Member, Scanner, Span};
+use super::{Member, Scanner, Shape, Span, State, Step};
 
 /// The capacity of the index. Few requests and results of the protocol have more members.
 const CAPACITY: usize = 8;
@@ -22,11 +22,33 @@ const OFF: u8 = u8::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemberIndex {
     /// The member whose value is indexed; `None` if the index is not known.
-    member: Option<Member>,
+    of: Option<Member>,
     count: u8,
     /// The index of the entry being recorded, or `OFF`.
     next: u8,
     entries: [Entry; CAPACITY],
+}
+
+/// The results of a complete scan: the members of the message, and the index.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scanned {
+    shape: Shape,
+    members: [Span; 6],
+    integer_id: bool,
+    index: Index,
+}
+
+impl Scanned {
+    /// Returns the span of a member, like [`Scanner::span`].
+    pub(crate) fn span(&self, member: Member) -> Span {
+        self.members.get(member as usize).copied().unwrap_or(Span::MISSING)
+    }
+
+    /// Returns the index of `params` or `result`, like [`Scanner::inner`].
+    #[inline]
+    pub(crate) fn inner(&self, of: Member) -> Option<&MemberIndex> {
+        self.index.first().filter(|inner| inner.of == Some(of))
+    }
 }
 
 /// The offsets of one member's name and value, from the start of the text.
@@ -43,7 +65,7 @@ impl MemberIndex {
     pub(crate) const IS_KEPT: bool = INDEXES > 0;
 
     const UNKNOWN: MemberIndex = MemberIndex {
-        member: None,
+        of: None,
         count: 0,
         next: OFF,
         entries: [Entry { name: 0, name_end: 0, start: 0, end: 0 }; CAPACITY],
@@ -74,22 +96,22 @@ impl MemberIndex {
 
     /// Resets the index for the next text.
     pub(super) fn reset(&mut self) {
-        (self.member, self.next) = (None, OFF);
+        (self.of, self.next) = (None, OFF);
     }
 
     /// Starts a new index if the member is `params` or `result`. The value must be an object.
     #[inline]
     pub(super) fn begin_member(&mut self, member: Member) {
         if matches!(member, Member::Params | Member::Result) {
-            (self.member, self.next) = (None, 0);
+            (self.of, self.next) = (None, 0);
         }
     }
 
     /// Drops the index of an earlier member with the same name.
     #[inline]
     pub(super) fn name_member(&mut self, member: Option<Member>) {
-        if self.member == member {
-            self.member = None;
+        if self.of == member {
+            self.of = None;
         }
     }
 
@@ -141,7 +163,7 @@ impl MemberIndex {
     #[inline]
     pub(super) fn end_member(&mut self, member: Member, at: usize) {
         if self.next != OFF && u32::try_from(at).is_ok() {
-            (self.member, self.count) = (Some(member), self.next);
+            (self.of, self.count) = (Some(member), self.next);
         }
         self.next = OFF;
     }
@@ -165,8 +187,21 @@ impl MemberIndex {
 impl Scanner {
     /// Returns the index of `params` or `result`. Returns `None` if the index is not known: see [`MemberIndex`].
     #[inline]
-    pub(crate) fn inner(&self, member: Member) -> Option<&MemberIndex> {
-        self.index.first().filter(|inner| inner.member == Some(member))
+    pub(crate) fn inner(&self, of: Member) -> Option<&MemberIndex> {
+        self.index.first().filter(|inner| inner.of == Some(of))
+    }
+
+    /// Returns the results of a complete scan.
+    pub(crate) fn scanned(&self) -> Scanned {
+        let Scanner { shape, members, integer_id, index, .. } = *self;
+        Scanned { shape, members, integer_id, index }
+    }
+
+    /// Replaces the results with the results of another scan of the same text.
+    pub(crate) fn adopt(&mut self, scanned: &Scanned) {
+        (self.shape, self.members, self.index) = (scanned.shape, scanned.members, scanned.index);
+        self.integer_id = scanned.integer_id;
+        self.state = State::Between(Step::End);
     }
 
     /// Updates the index, if the target has one.

@@ -15,7 +15,7 @@ mod text;
 mod tokens;
 
 pub use error::{ScanError, ScanErrorKind};
-pub(crate) use index::MemberIndex;
+pub(crate) use index::{MemberIndex, Scanned};
 pub(crate) use known::{CAPACITY as KNOWN_CAPACITY, KnownObject};
 pub use member::{Member, OpenSpan};
 pub(crate) use member::{Shape, Span};
@@ -79,7 +79,7 @@ enum State {
 /// assert_eq!(&text[id.start..id.end.unwrap()], b"7");
 /// # Ok::<(), mcp_proto::json::ScanError>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 // The order of the fields matters, because one instruction of a Cortex-M0 reaches only the first 32 bytes.
 #[repr(C)]
 pub struct Scanner {
