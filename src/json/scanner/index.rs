@@ -22,7 +22,7 @@ const OFF: u8 = u8::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemberIndex {
     /// The member whose value is indexed; `None` if the index is not known.
-    of: Option<Member>,
+    member: Option<Member>,
     count: u8,
     /// The index of the entry being recorded, or `OFF`.
     next: u8,
@@ -46,8 +46,8 @@ impl Scanned {
 
     /// Returns the index of `params` or `result`, like [`Scanner::inner`].
     #[inline]
-    pub(crate) fn inner(&self, of: Member) -> Option<&MemberIndex> {
-        self.index.first().filter(|inner| inner.of == Some(of))
+    pub(crate) fn inner(&self, member: Member) -> Option<&MemberIndex> {
+        self.index.first().filter(|inner| inner.member == Some(member))
     }
 }
 
@@ -65,7 +65,7 @@ impl MemberIndex {
     pub(crate) const IS_KEPT: bool = INDEXES > 0;
 
     const UNKNOWN: MemberIndex = MemberIndex {
-        of: None,
+        member: None,
         count: 0,
         next: OFF,
         entries: [Entry { name: 0, name_end: 0, start: 0, end: 0 }; CAPACITY],
@@ -96,22 +96,22 @@ impl MemberIndex {
 
     /// Resets the index for the next text.
     pub(super) fn reset(&mut self) {
-        (self.of, self.next) = (None, OFF);
+        (self.member, self.next) = (None, OFF);
     }
 
     /// Starts a new index if the member is `params` or `result`. The value must be an object.
     #[inline]
     pub(super) fn begin_member(&mut self, member: Member) {
         if matches!(member, Member::Params | Member::Result) {
-            (self.of, self.next) = (None, 0);
+            (self.member, self.next) = (None, 0);
         }
     }
 
     /// Drops the index of an earlier member with the same name.
     #[inline]
     pub(super) fn name_member(&mut self, member: Option<Member>) {
-        if self.of == member {
-            self.of = None;
+        if self.member == member {
+            self.member = None;
         }
     }
 
@@ -163,7 +163,7 @@ impl MemberIndex {
     #[inline]
     pub(super) fn end_member(&mut self, member: Member, at: usize) {
         if self.next != OFF && u32::try_from(at).is_ok() {
-            (self.of, self.count) = (Some(member), self.next);
+            (self.member, self.count) = (Some(member), self.next);
         }
         self.next = OFF;
     }
@@ -187,8 +187,8 @@ impl MemberIndex {
 impl Scanner {
     /// Returns the index of `params` or `result`. Returns `None` if the index is not known: see [`MemberIndex`].
     #[inline]
-    pub(crate) fn inner(&self, of: Member) -> Option<&MemberIndex> {
-        self.index.first().filter(|inner| inner.of == Some(of))
+    pub(crate) fn inner(&self, member: Member) -> Option<&MemberIndex> {
+        self.index.first().filter(|inner| inner.member == Some(member))
     }
 
     /// Returns the results of a complete scan.
