@@ -1,4 +1,4 @@
-//! Pool of requests: collects their pieces, checks them, and stores them for the core server.
+//! Bodies of requests: collects their pieces, checks them, and stores them for the core server.
 
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind, code};

@@ -1,5 +1,7 @@
 //! `Pool`: equal parts of one buffer, for the bodies of requests and for the pages of output.
 
+use core::ops::Range;
+
 use mcp_proto::Buffer;
 
 use crate::bytes::write_at;
@@ -50,16 +52,22 @@ impl<'b> Pool<'b> {
         self.released.into()
     }
 
-    /// Returns the bytes of a part.
+    /// Returns the bytes of a part. Returns no bytes for [`NO_PART`].
     pub(super) fn part(&self, part: u16) -> &[u8] {
-        let start = usize::from(part).saturating_mul(self.size);
-        self.bytes.bytes().get(start..start.saturating_add(self.size)).unwrap_or_default()
+        self.bytes.bytes().get(self.range(part)).unwrap_or_default()
     }
 
-    /// Returns the bytes of a part, for writing.
+    /// Returns the bytes of a part, for writing. Returns no bytes for [`NO_PART`].
     pub(super) fn part_mut(&mut self, part: u16) -> &mut [u8] {
+        let range = self.range(part);
+        self.bytes.bytes_mut().get_mut(range).unwrap_or_default()
+    }
+
+    /// Returns the position of a part. An index at or above the limit has no bytes, even in a buffer that is larger.
+    fn range(&self, part: u16) -> Range<usize> {
         let start = usize::from(part).saturating_mul(self.size);
-        self.bytes.bytes_mut().get_mut(start..start.saturating_add(self.size)).unwrap_or_default()
+        let size = if part < self.limit { self.size } else { 0 };
+        start..start.saturating_add(size)
     }
 
     /// Returns whether `count` parts can be taken, besides the released ones. Grows the buffer for these parts.
@@ -100,5 +108,23 @@ impl<'b> Pool<'b> {
     /// Writes bytes at an offset. Returns `false` without an effect if the bytes exceed the part.
     pub(super) fn write(&mut self, part: u16, at: usize, bytes: &[u8]) -> bool {
         write_at(self.part_mut(part), at, bytes).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::{NO_PART, Pool};
+
+    #[test]
+    fn buffer_larger_than_all_parts_has_no_further_part() {
+        let mut bytes = std::vec![0; 5 * (usize::from(NO_PART) + 1)];
+        let mut pool = Pool::new((&mut bytes[..]).into(), 5);
+        assert_eq!(pool.limit(), usize::from(NO_PART) - 1);
+        assert_eq!((pool.part(NO_PART).len(), pool.part_mut(NO_PART).len()), (0, 0));
+        assert_eq!([pool.take(), pool.take()], [Some(0), Some(1)]);
+        pool.release(0);
+        assert_eq!([pool.take(), pool.take()], [Some(0), Some(2)]);
     }
 }
