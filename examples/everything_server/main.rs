@@ -83,7 +83,10 @@ fn main() -> ExitCode {
 
 fn serve_stdio() -> Result<(), Box<dyn Error>> {
     let mut world = World::default();
-    Ok(serve(&CONFIG, |event, server| handle_event(event, server, &mut world))?)
+    Ok(serve(&CONFIG, |event, server| match event {
+        Event::RootsChanged => list_roots(server.clone()),
+        event => handle_event(event, server, &mut world),
+    })?)
 }
 
 fn serve_http(address: &str) -> Result<(), Box<dyn Error>> {
@@ -106,7 +109,6 @@ fn handle_event(event: Event<'_>, server: &ServerHandle, world: &mut World) {
         Event::Complete(request) => prompts::complete_note(request, world),
         Event::TaskInput(input) => tasks::take_input(&input, server, &mut world.tasks),
         Event::TaskCancelled(ticket) | Event::TaskExpired(ticket) => world.tasks.remove(ticket),
-        Event::RootsChanged => list_roots(server.clone()),
         // Log to stderr, because stdout belongs to the protocol.
         Event::Subscribed(uri) => eprintln!("everything_server: {uri} is watched"),
         Event::Unsubscribed(uri) => eprintln!("everything_server: {uri} is no longer watched"),
@@ -117,7 +119,8 @@ fn handle_event(event: Event<'_>, server: &ServerHandle, world: &mut World) {
 
 /// Requests the roots again, on another thread.
 ///
-/// The event handler must return before the server can receive the response.
+/// The event handler must return before the server can receive the response. Over HTTP, the server has many clients,
+/// so it can request roots only during a request of a client.
 fn list_roots(server: ServerHandle) {
     std::thread::spawn(move || match server.request(&ListRoots) {
         Ok(answer) => {

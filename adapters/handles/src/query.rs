@@ -31,8 +31,8 @@ impl ServerShared {
     ///
     /// See [`Server::notify`](mcp_proto::Server::notify) and
     /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription). Sends nothing if `params` serializes
-    /// neither to an object nor to `null`, or if there is no such session or request. If the transport has many sessions, sends
-    /// nothing without a ticket. Waits until the queue has space.
+    /// neither to an object nor to `null`, or if there is no such session or request. If the transport has many
+    /// sessions, sends nothing without a ticket. Waits until the queue has space.
     pub fn notify<T: Serialize + ?Sized>(
         &self,
         ticket: Option<Ticket>,

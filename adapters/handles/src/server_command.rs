@@ -292,11 +292,14 @@ impl ServerCommand {
         })
     }
 
-    /// Creates the command that notifies the client of a completed elicitation in URL mode, in the session of the
-    /// request `ticket` if there is one.
+    /// Creates the command that notifies the client of a completed elicitation in URL mode. With `ticket`, the command
+    /// sends nothing after the end of that request, because another session may be current then.
     pub(crate) fn elicitation_complete(ticket: Option<Ticket>, id: String) -> ServerCommand {
         let command =
-            ServerCommand::new(move |server, _| Delivery::from_send_result(server.elicitation_complete(&id)));
+            ServerCommand::new(move |server, _| match ticket.map(|ticket| server.reply(ticket).is_ok()) {
+                Some(false) => Delivery::Done,
+                _ => Delivery::from_send_result(server.elicitation_complete(&id)),
+            });
         ServerCommand { session_of: ticket, ..command }
     }
 }

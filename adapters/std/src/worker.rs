@@ -238,8 +238,9 @@ impl ServerHandle {
 
     /// Notifies a client of `2025-11-25` that an elicitation in URL mode is complete: see
     /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. Over HTTP, use
-    /// [`Responder::elicitation_complete`]: this method sends nothing, because the server has many sessions. May wait
-    /// while the client does not read.
+    /// [`Responder::elicitation_complete`]: this method sends nothing, because the server has many sessions. So a call
+    /// that ended with `require_urls` cannot be completed over HTTP; the client sends it again when its user is done.
+    /// May wait while the client does not read.
     pub fn elicitation_complete(&self, id: &str) {
         block_on(self.shared.elicitation_complete(id));
     }

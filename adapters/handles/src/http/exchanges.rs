@@ -132,8 +132,8 @@ impl HttpExchanges {
         })
     }
 
-    /// Moves one message between the client and the server, or handles one report. `next` returns the next report of the
-    /// HTTP library.
+    /// Moves one message between the client and the server, or handles one report. `next` returns the next report of
+    /// the HTTP library.
     ///
     /// Returns the action for the owner, or `None` if there is nothing to do.
     pub fn step(
