@@ -12,7 +12,7 @@ step_mutants() {
 
 # Modules whose tests finish in Miri within two minutes. The skipped tests take too long there; `cargo test` runs them.
 miri_modules=(
-    client:: platform:: framing::outbound_message peer::slots json::decimal json::path json::scanner json::search json::ser
+    client:: platform:: framing::outbound_message peer::slots json::decimal json::scanner json::search json::ser
     json::string json::write_text
 )
 miri_skips=(
@@ -26,7 +26,7 @@ miri_skips=(
     # slots and kernels
     cost_of_a_request random_operations_agree next_slot_and_deadline slots_and_text_over_16_bits
     ids_that_collide string_id_is_found hash_equals hash_is_independent seed_determines find_returns_the_first
-    growth_of_slots_and_parts grown_table_allocates divisions_return
+    growth_of_slots_and_shares grown_table_allocates divisions_return
 )
 
 # Tests of the core in Miri, which detects undefined behavior and leaks, also in dependencies. Miri simulates the clock,

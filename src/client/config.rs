@@ -54,8 +54,8 @@ pub enum Connect {
     /// Sends `server/discover`, and then `initialize` to a server of the handshake era.
     ///
     /// The client assumes the handshake era if the server does not respond within the [probe timeout](Timeouts::probe).
-    /// A result without `supportedVersions`, or an error code that the stateless era does not define, also selects the
-    /// handshake era.
+    /// The following responses also select the handshake era: a result without `supportedVersions`, an error code that
+    /// the stateless era does not define, and a response that is not valid JSON or is nested too deeply.
     #[default]
     Automatic,
     /// Connects only in `2026-07-28`. The client still sends `server/discover` first, because a handshake server might

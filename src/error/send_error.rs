@@ -13,7 +13,8 @@ error_values! {
         Gone = "the request has ended",
         /// No free slot for a request in flight.
         Full = "all slots for requests in flight are taken",
-        /// No session, an incomplete handshake, or a closing connection.
+        /// No session, an incomplete handshake, a closing connection, or a request of another session than the current
+        /// one.
         NotConnected = "not connected",
         /// A message that is not valid JSON, or is too large. In most cases, the transmit buffer limits the size. A
         /// retry fails again.

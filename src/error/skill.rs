@@ -19,7 +19,7 @@ error_values! {
         /// The frontmatter has no description, or a description that is empty or longer than 1024 characters.
         Description = "the frontmatter must have a description of 1 to 1024 characters",
         /// The path of a file is not valid, or occurs twice.
-        Path = "the path of a file must be unique, relative, and valid in a URI",
+        Path = "the path of a file must be unique, relative, valid in a URI, and without escaped dots, slashes and backslashes",
         /// The skill has more than 512 files or more than 16 MiB, the limits of the specification.
         TooLarge = "a skill has at most 512 files and 16 MiB",
         /// The skill is in the folder of another skill.

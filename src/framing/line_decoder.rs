@@ -221,8 +221,8 @@ impl<'b> LineDecoder<'b> {
         &self.scanner
     }
 
-    /// Stores the spans of an event until the release of the line. The spans overwrite the envelope to save memory on a
-    /// microcontroller.
+    /// Stores the spans of an event until the release of the line. The spans overwrite those of the members to save
+    /// memory on a microcontroller.
     pub(crate) fn hold_event(&mut self, spans: [Span; 6]) {
         self.scanner.set_table(spans);
     }

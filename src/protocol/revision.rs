@@ -226,7 +226,7 @@ prints!(Revision);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Revisions(u8);
 
-// A set has eight bits, and `PackedFlags` stores a revision's index in three bits.
+// A set has eight bits, and `Context` of the server stores a revision's index in three bits.
 const _: () = assert!(Revision::ALL.len() <= 8);
 
 impl Revisions {

@@ -323,7 +323,7 @@ impl Server<'_> {
         self.state.peer.in_flight.inbound_requests().count()
     }
 
-    /// Returns the number of cancellations and progress notifications that came too late.
+    /// Returns the number of late cancellations and progress notifications.
     ///
     /// Such a message is no error, because messages of the two peers can cross: see
     /// [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at 65,535.

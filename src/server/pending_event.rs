@@ -1,7 +1,7 @@
 //! The event chosen by `poll`, as plain numbers and spans.
 //!
 //! Nothing is borrowed between `poll` and `event`. The input stores the spans of the event's parts in place of the
-//! envelope's spans, which are no longer needed.
+//! spans of the message's members, which are no longer needed.
 
 use crate::error::ProtocolError;
 use crate::json::Span;

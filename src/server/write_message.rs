@@ -51,9 +51,9 @@ pub(crate) fn id_or_missing<'i>(
     if omitted { b"" } else { b"null" }
 }
 
-/// Returns a function that writes a tool result, with the contents that `body` writes. The `bool` argument
-/// is whether to add empty structured content if the result has none. The function returns whether the result is valid,
-/// and whether it is a failure.
+/// Returns a function that writes a tool result, with the contents that `body` writes. The `bool` argument is whether
+/// to add empty structured content if the result has none. The function returns whether the result is valid, and
+/// whether it is a failure.
 pub(crate) fn once_tool_result(
     body: impl FnOnce(&mut ToolResult<'_, '_>),
 ) -> impl FnMut(&mut Writer<'_>, Revision, bool) -> (bool, bool) {

@@ -243,8 +243,8 @@ fn unexpected_task_is_an_invalid_response() {
     });
 }
 
-/// TX-14: the text of a slot has 24 bytes: 18 for the client, two for quotes, and four for the id. The client cancels
-/// a task whose id does not fit.
+/// The text of a slot has 24 bytes: 18 for the client, two for quotes, and four for the id. The client cancels a task
+/// whose id does not fit.
 #[test]
 fn too_long_task_id_ends_the_call_and_cancels_the_task() {
     for (id, fits) in [("abcd", true), ("abcde", false)] {

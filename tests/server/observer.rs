@@ -32,7 +32,7 @@ impl Observer for Recorder {
 }
 
 /// Guaranteed response space in these scripts.
-const REPLY_ROOM: usize = 800;
+const MAX_REPLY: usize = 800;
 
 /// Runs a script after the handshake. A step is `> line`, or a command of the application. Returns the observed
 /// messages and the output.
@@ -40,7 +40,7 @@ fn run(version: &str, tx: usize, pace: Pace, steps: &[String]) -> (Vec<String>, 
     let (mut rx, mut tx, mut batches) = ([0; 1000], vec![0; tx], [0; 2000]);
     let (mut slots, mut ids, mut recorder) = ([Slot::EMPTY; 4], [0; 256], Recorder::default());
     let seen = recorder.clone();
-    let server = Server::new(&CONFIG, &mut rx, &mut tx[..]).unwrap().max_reply_size(REPLY_ROOM).unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx[..]).unwrap().max_reply_size(MAX_REPLY).unwrap();
     let server = server.batch_buffer(&mut batches).in_flight(&mut slots, &mut ids).unwrap();
     let pings = KeepAlive { interval: Millis(100), timeout: Millis(10), close: false };
     let mut harness = ServerHarness::new(server.keep_alive(pings).observe(&mut recorder), pace);
@@ -69,7 +69,7 @@ fn run(version: &str, tx: usize, pace: Pace, steps: &[String]) -> (Vec<String>, 
 /// the transmit buffer. `…` in `expected` matches any text. Always compares the observed sent messages with the output.
 #[track_caller]
 fn check(version: &str, steps: &[String], expected: &[String]) {
-    for tx in [REPLY_ROOM, REPLY_ROOM + 1, REPLY_ROOM + 61, 2 * REPLY_ROOM, 5000] {
+    for tx in [MAX_REPLY, MAX_REPLY + 1, MAX_REPLY + 61, 2 * MAX_REPLY, 5000] {
         for (read, write, order) in [
             (usize::MAX, usize::MAX, Order::WriteFirst),
             (1, 1, Order::WriteFirst),
@@ -348,7 +348,7 @@ fn message_mode_observer_sees_messages_without_framing() {
 fn observer_sees_only_new_messages_after_a_reset() {
     let (mut rx, mut tx, mut recorder) = ([0; 1000], [0; 2000], Recorder::default());
     let seen = recorder.clone();
-    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().max_reply_size(REPLY_ROOM).unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().max_reply_size(MAX_REPLY).unwrap();
     let mut harness = ServerHarness::new(server.observe(&mut recorder), Pace::FAST);
     let line = |id: &str| format!("{}\n", ping(id));
     for end in ["reset", "broken"] {

@@ -185,8 +185,7 @@ pub(crate) fn cancellation(id: &str, why: &str) -> String {
     let line = format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"{why}"}}}}"#
     );
-    line + "
-"
+    line + "\n"
 }
 
 /// Returns a request as a line.

@@ -100,7 +100,8 @@ pub fn feed_with(
     }
 }
 
-/// Passes output to `send`, or else at most `piece` bytes of the input to the machine. Returns whether bytes were moved.
+/// Passes output to `send`, or else at most `piece` bytes of the input to the machine. Returns whether bytes were
+/// moved.
 pub fn step(io: Io<'_>, input: &mut &[u8], piece: usize, send: impl FnOnce(&[u8])) -> bool {
     match io.next() {
         Next::Write(out) => {

@@ -84,7 +84,9 @@ impl Pair {
     /// If a response has another text.
     #[inline(never)]
     pub fn echo(&mut self, tools: [&str; 2], text: &str, count: usize, window: usize) {
-        self.run(Calls { tools, text, options: self.options, left: count, window, in_flight: 0 });
+        let calls = Calls { tools, text, options: self.options, left: count, window, in_flight: 0 };
+        let calls = self.run(calls);
+        assert_eq!((calls.left, calls.in_flight), (0, 0), "calls without a response");
     }
 
     /// Allocates space for `count` tickets, so that a measurement does not include the allocation.
@@ -146,7 +148,7 @@ impl Pair {
     ///
     /// Each poll offers both directions: the response goes into the space that the client offered together with the
     /// call, and the next call into the space that the server offered together with the response.
-    fn run(&mut self, mut calls: Calls<'_>) {
+    fn run<'c>(&mut self, mut calls: Calls<'c>) -> Calls<'c> {
         calls.send(&mut self.client);
         let Action::Io(io) = self.client.poll(Millis(0)) else { panic!("nothing has arrived") };
         let (mut up, mut into_client) = io.split();
@@ -185,7 +187,7 @@ impl Pair {
                 }
             };
             if !is_moved {
-                return;
+                return calls;
             }
         }
     }

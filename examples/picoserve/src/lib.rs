@@ -159,8 +159,8 @@ impl<P: Policy, const N: usize> CustomBody for Body<'_, '_, '_, '_, P, N> {
                 let output = http.output(id);
                 let length = output.body.len().min(bytes.len());
                 bytes[..length].copy_from_slice(&output.body[..length]);
-                // picoserve can only end a response that was cut. The client sees this by its length, or by an event
-                // stream without the response of the server.
+                // picoserve cannot report a cut response as an error, so it ends the response. The client notices the
+                // missing bytes of `Content-Length`, or the missing response in the event stream.
                 let is_end =
                     output.is_end && length == output.body.len() || length == 0 && shared.is_closed();
                 (length > 0 || is_end).then_some((length, is_end))

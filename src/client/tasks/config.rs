@@ -77,7 +77,7 @@ impl ClientConfig<'_> {
     /// A task stays in the slot of its call. The text of the slot stores a header of 18 bytes, the id of the task as
     /// JSON, and four bytes for each input request. If the text has less space, the call fails with
     /// [`StateTooLong`](crate::RequestFailure::StateTooLong), and the client cancels the task if the server supports
-    /// this.
+    /// this and the transmit buffer has space.
     ///
     /// ```
     /// use mcp_proto::client::{ClientConfig, TaskLimits};

@@ -70,7 +70,7 @@ impl<'a> SkillView<'a> {
     /// size and a digest.
     ///
     /// The URIs must consist of URI characters and have no empty segments, no segments `.` and `..`, and no escaped
-    /// dots, slashes and backslashes. So a path made from such a URI stays in its folder.
+    /// dots, slashes, backslashes and NUL bytes. So a path made from such a URI stays in its folder.
     ///
     /// The application must not load a skill that is not valid.
     #[must_use]

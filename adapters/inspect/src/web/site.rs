@@ -36,6 +36,15 @@ pub(super) struct Site {
     connections: AtomicUsize,
 }
 
+/// One of the open connections, until it is dropped.
+struct Connection(Arc<Site>);
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// The response to a request.
 enum Response {
     Page,
@@ -62,11 +71,10 @@ impl Site {
                 self.connections.fetch_sub(1, Ordering::Relaxed);
                 continue;
             }
-            let site = Arc::clone(self);
+            let connection = Connection(Arc::clone(self));
             thread::spawn(move || {
                 // The browser sees an error as the end of the connection.
-                let _ = site.handle(stream);
-                site.connections.fetch_sub(1, Ordering::Relaxed);
+                let _ = connection.0.handle(stream);
             });
         }
     }

@@ -30,6 +30,7 @@ const REQUESTS: usize = 256;
 const QUEUED_LINES: usize = 16;
 /// The time for responses after the client has closed its stream.
 const GRACE: Millis = Millis(1_500);
+
 /// Relays messages between a client on two streams, such as stdin and stdout, and the server at a URL.
 ///
 /// Messages pass unchanged, in all revisions: requests of both sides, notifications, progress and cancellations.
@@ -38,10 +39,12 @@ const GRACE: Millis = Millis(1_500);
 /// the HTTP request for a JSON-RPC request fails, the client gets an error response (-32603) with the URL, and the
 /// status or the reason. If the server ends the session, requests in flight fail, queued messages are dropped, and the
 /// relay repeats the handshake of the client: at once, or before the next request if another session was lost less than
-/// ten seconds before. Meanwhile the client waits, for at most 30 seconds.
+/// ten seconds before. While a repeated handshake has no response, the relay reads no lines of the client, for at most
+/// 30 seconds.
 ///
 /// The function returns after the end of the input, or when a write to the client fails. At the end of the input,
-/// requests in flight have 1.5 seconds for their responses. The relay waits for a stream that is non-blocking or has a
+/// requests in flight have 1.5 seconds for their responses, and so has each line that still waits for an exchange. Then
+/// the relay drops the lines that are left. The relay waits for a stream that is non-blocking or has a
 /// timeout.
 ///
 /// ```no_run

@@ -41,7 +41,7 @@ impl Ticks {
         self.now
     }
 
-    /// Sleeps until `is_ready` returns `true` after an interrupt, or until `until`.
+    /// Sleeps until `is_ready` returns `true`, or until `until`. Each interrupt causes a check.
     pub(super) fn sleep(&mut self, until: Millis, is_ready: impl Fn() -> bool) {
         while self.now() < until {
             // The check and the sleep are in one critical section, so that no interrupt is lost between them. A pending

@@ -94,7 +94,7 @@ impl core::fmt::Debug for Listening<'_> {
         f.debug_struct("Listening")
             .field("ticket", &self.ticket)
             .field("request", &self.inbound())
-            .field("watches", &self.registry)
+            .field("subscriptions", &self.registry)
             .finish()
     }
 }
