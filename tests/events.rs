@@ -144,7 +144,7 @@ fn debug_output_names_the_content() {
             ][..],
         ),
         ("tools/call", r#""name":"write""#, &["Call {", r#"name: "write""#, "InputResponses { responses: "]),
-        ("subscriptions/listen", r#""notifications":{}"#, &["Listening {", "ticket: ", "watches: []"]),
+        ("subscriptions/listen", r#""notifications":{}"#, &["Listening {", "ticket: ", "subscriptions: []"]),
     ] {
         let server = Server::new(&CONFIG, Buffer::grown(LIMIT), Buffer::grown(LIMIT)).unwrap();
         let mut server = server.in_flight_grown(2).unwrap();
