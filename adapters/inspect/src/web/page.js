@@ -44,6 +44,8 @@ function add(entry) {
   if (entry.end) Object.assign(entry, { parts: [], text: "", bytes: 0 });
   else counts.messages += 1;
   begin ??= entry.at;
+  // The start of a busy page can delay its first event, and then its clock is late.
+  if (clock.end === null) clock.offset = Math.min(clock.offset, performance.now() - entry.at);
   counts.faults += entry.violations.length;
   entries.set(entry.number, entry);
   entry.requests = [];
