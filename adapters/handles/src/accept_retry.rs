@@ -27,18 +27,21 @@ impl AcceptRetry {
     /// Records a failure. Returns the pause before the next attempt.
     ///
     /// # Errors
-    /// `accept` has failed for about ten seconds.
+    /// `accept` has failed for about ten seconds, or the socket no longer listens.
     pub fn failed(&mut self, error: io::Error) -> io::Result<Duration> {
-        use ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
-        // The connection was closed before it was accepted, a signal interrupted the call, or no connection is pending.
-        if let ConnectionAborted | ConnectionReset | Interrupted | WouldBlock = error.kind() {
-            return Ok(Duration::ZERO);
+        use ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, InvalidInput, WouldBlock};
+        match error.kind() {
+            // The connection was closed before it was accepted, a signal interrupted the call, or no connection is
+            // pending.
+            ConnectionAborted | ConnectionReset | Interrupted | WouldBlock => Ok(Duration::ZERO),
+            // The program has shut down the listener, for example.
+            InvalidInput => Err(error),
+            _ if self.failures >= MAX_FAILURES => Err(error),
+            _ => {
+                self.failures += 1;
+                Ok(AcceptRetry::PAUSE)
+            }
         }
-        if self.failures >= MAX_FAILURES {
-            return Err(error);
-        }
-        self.failures += 1;
-        Ok(AcceptRetry::PAUSE)
     }
 }
 
@@ -47,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accept_fails_after_a_hundred_failures_in_a_row() {
+    fn accept_fails_after_a_hundred_failures_in_a_row_and_if_nothing_listens() {
         let mut retry = AcceptRetry::default();
         let full = || io::Error::other("too many open files");
         (0..MAX_FAILURES).for_each(|_| assert_eq!(retry.failed(full()).unwrap(), AcceptRetry::PAUSE));
@@ -55,5 +58,6 @@ mod tests {
         assert!(retry.failed(full()).is_err());
         retry.succeeded();
         assert!(retry.failed(full()).is_ok());
+        assert!(retry.failed(ErrorKind::InvalidInput.into()).is_err());
     }
 }

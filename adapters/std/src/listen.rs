@@ -88,7 +88,8 @@ impl Serve<'_> {
     /// ```
     ///
     /// # Errors
-    /// The configuration is invalid, the listener cannot be prepared, or `accept` has failed for ten seconds.
+    /// The configuration is invalid, the listener cannot be prepared or no longer listens, or `accept` has failed for
+    /// ten seconds.
     pub fn listen(
         self,
         listener: impl Listener,
@@ -123,7 +124,8 @@ impl Serve<'_> {
     /// ```
     ///
     /// # Errors
-    /// The configuration is invalid, the listener cannot be prepared, or `accept` has failed for ten seconds.
+    /// The configuration is invalid, the listener cannot be prepared or no longer listens, or `accept` has failed for
+    /// ten seconds.
     pub fn listen_with<L, H>(
         mut self,
         listener: L,

@@ -88,7 +88,7 @@ impl Serve<'static> {
     /// ```
     ///
     /// # Errors
-    /// The configuration is invalid, or `accept` has failed for ten seconds.
+    /// The configuration is invalid, the socket no longer listens, or `accept` has failed for ten seconds.
     pub async fn listen(
         self,
         listener: impl Listener,
@@ -130,7 +130,7 @@ impl Serve<'static> {
     /// ```
     ///
     /// # Errors
-    /// The configuration is invalid, or `accept` has failed for ten seconds.
+    /// The configuration is invalid, the socket no longer listens, or `accept` has failed for ten seconds.
     pub async fn listen_with<L, H>(
         mut self,
         listener: L,

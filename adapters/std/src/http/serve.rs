@@ -125,7 +125,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
     /// Accepts connections until [`ConnectionLimit::close`] is called, or the server has closed.
     ///
     /// # Errors
-    /// `accept` has failed for ten seconds. The server then closes.
+    /// `accept` has failed for ten seconds, or the socket no longer listens. The server then closes.
     fn accept<'scope>(
         &'scope self,
         scope: &'scope thread::Scope<'scope, '_>,
@@ -229,8 +229,8 @@ impl<'i> Serve<'i> {
     /// ```
     ///
     /// # Errors
-    /// The configuration is invalid, the listener cannot be prepared, a thread cannot be started, or `accept` has
-    /// failed for ten seconds.
+    /// The configuration is invalid, the listener cannot be prepared or no longer listens, a thread cannot be started,
+    /// or `accept` has failed for ten seconds.
     pub fn http(
         self,
         listener: TcpListener,
