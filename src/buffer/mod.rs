@@ -45,7 +45,14 @@ enum Store<'b> {
 #[cfg(feature = "alloc")]
 const FIRST_SIZE: usize = 1024;
 
-/// Maximum size, in bytes, of a buffer that does not shrink when idle.
+/// Maximum size, in bytes, of a buffer that does not shrink.
+///
+/// A larger buffer has a deadline while it is idle, so a thread that waits for input needs a system call more. With this
+/// size, dozens of short messages at once cost no deadline.
+#[cfg(feature = "alloc")]
+const MAX_KEPT: usize = 16 * 1024;
+
+/// Minimum size, in bytes, of a buffer that has shrunk.
 #[cfg(feature = "alloc")]
 const FLOOR: usize = 4096;
 
@@ -155,7 +162,7 @@ impl<'b> Buffer<'b> {
     pub(crate) fn is_large(&self) -> bool {
         match &self.store {
             Store::Lent(_) => false,
-            Store::Grown { bytes, .. } => bytes.len() > FLOOR,
+            Store::Grown { bytes, .. } => bytes.len() > MAX_KEPT,
         }
     }
 
@@ -188,7 +195,7 @@ impl<'b> Buffer<'b> {
             Store::Grown { bytes, used: max, small_uses, .. } => {
                 // `record_use` may have recorded a larger size.
                 let used = used.max(core::mem::take(max));
-                if bytes.len() <= FLOOR {
+                if bytes.len() <= MAX_KEPT {
                     *small_uses = 0;
                 } else {
                     shrink(bytes, used, small_uses);

@@ -118,3 +118,15 @@ fn grown_buffer_shrinks_after_a_time_of_small_uses() {
     let mut bytes = [0; 8192];
     assert_eq!(Buffer::from(&mut bytes).shrink_by_deadline(0, Millis(9_000)), None);
 }
+
+#[cfg(feature = "alloc")]
+#[test]
+fn only_a_buffer_above_sixteen_kibibytes_shrinks() {
+    for (size, is_large) in [(MAX_KEPT, false), (MAX_KEPT + 1, true)] {
+        let mut buffer = Buffer::grown(size);
+        assert!(buffer.reborrow().ensure(size).is_some());
+        assert_eq!(buffer.is_large(), is_large, "{size}");
+        (0..SMALL_USES).for_each(|_| buffer.shrink_if_idle(1));
+        assert_eq!(buffer.bytes().len(), if is_large { FLOOR } else { size });
+    }
+}
