@@ -1,4 +1,4 @@
-//! `Machine` and `Action`: interface between a machine and its pump.
+//! `Machine` and `Action`: the contract between a machine and its pump.
 
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{InputSink, LineDecoder};

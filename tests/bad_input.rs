@@ -1,5 +1,6 @@
-//! Bad input: compares the tables in the documents with actual results. To accept changes: `BLESS=1 cargo test --test
-//! it bad_input`, and review the difference.
+//! Bad input: compares the tables in the documents with actual results.
+//!
+//! To accept changes: `BLESS=1 cargo test --test it bad_input`, and review the difference.
 
 use std::fmt::Write as _;
 

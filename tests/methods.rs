@@ -1,5 +1,6 @@
-//! Methods: compares docs/protocol.md, the method tables and both machines. To accept changes: `BLESS=1 cargo test
-//! --test it methods`, and review the difference.
+//! Methods: compares docs/protocol.md, the method tables and both machines.
+//!
+//! To accept changes: `BLESS=1 cargo test --test it methods`, and review the difference.
 
 use std::fmt::Write as _;
 

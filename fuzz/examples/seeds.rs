@@ -1,5 +1,6 @@
-//! Writes the seed corpus and the dictionary for fuzzing, from the dialogues of `tests/transcripts`. `fuzz/run
-//! --seeds` runs this program in the folder `fuzz`.
+//! Writes the seed corpus and the dictionary for fuzzing, from the dialogues of `tests/transcripts`.
+//!
+//! `fuzz/run --seeds` runs this program in the folder `fuzz`.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Codes and descriptions of protocol errors.
+//! Table of protocol errors: the code and the text of each error response.
 #![allow(
     clippy::as_conversions,
     clippy::enum_variant_names,

@@ -1,4 +1,4 @@
-//! Oversized lines: discards their bytes and keeps the text of their `id`.
+//! Oversized lines that `fill.rs` has detected: discards their bytes and keeps the text of their `id`.
 
 use crate::framing::flags::Flags;
 use crate::framing::line_decoder::{FoundLine, LineDecoder, LineKind};

@@ -1,4 +1,4 @@
-//! Inbound requests: writes their progress and responses, defers, expires and drops them.
+//! Inbound requests of both roles: writes increasing progress and responses, defers, expires and drops them.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};

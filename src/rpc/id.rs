@@ -1,4 +1,4 @@
-//! Request ids: validity, equality, hashes, and the numbers of outbound requests.
+//! Request ids: valid JSON values, equality, hashes, and the numeric ids of outbound requests.
 
 use crate::json::{Json, Kind, WriteText, magnitude};
 use crate::rpc::hash::Hasher;

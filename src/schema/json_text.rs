@@ -1,4 +1,4 @@
-//! A JSON writer for constants.
+//! A JSON writer for constants, which `text.rs` uses.
 #![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
 // The code runs only at compile time, so an invalid index or an overflow is a compile error.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]

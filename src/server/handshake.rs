@@ -1,4 +1,4 @@
-//! The handshake era: `initialize`, the session and its requests.
+//! The handshake era, up to 2025-11-25: `initialize`, the session and its requests.
 //!
 //! Specification: up to 2025-11-25, *Lifecycle*.
 

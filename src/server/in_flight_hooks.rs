@@ -1,4 +1,4 @@
-//! `InFlightHooks`: ids, deadlines, cancellation and errors of requests in flight.
+//! `InFlightHooks`: the server's requests in flight: ids, expired deadlines, `notifications/cancelled`, errors.
 //!
 //! The server calls this module only through [`InFlightHooks`], so that a server without slots does not link the
 //! module.

@@ -1,4 +1,4 @@
-//! The stateless era: requests that name their revision, and `server/discover`.
+//! The stateless era, 2026-07-28: requests that name their revision, and `server/discover`.
 //!
 //! Specification: 2026-07-28, *Versioning* and *Discovery*.
 

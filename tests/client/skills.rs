@@ -1,5 +1,6 @@
-//! Skills: lists, entries, folders, and the verification of files. `SK-26` is a requirement of
-//! `docs/skill-rules.md`.
+//! Skills: lists, entries, folders, and the verification of files.
+//!
+//! `SK-26` is a requirement of `docs/skill-rules.md`.
 
 use crate::support::transport::{feed, take};
 use mcp_proto::client::{ClientConfig, Connect, Event, Options, SkillView, Slot};

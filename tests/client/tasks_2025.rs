@@ -1,5 +1,6 @@
-//! Tasks of 2025-11-25: requests of tasks, `tasks/result`, status notifications, progress. `TC-1` is a requirement of
-//! `docs/task-rules.md`.
+//! Tasks of 2025-11-25: requests of tasks, `tasks/result`, status notifications, progress.
+//!
+//! `TC-1` is a requirement of `docs/task-rules.md`.
 
 use crate::documents::text;
 use crate::support::client::{ClientHarness, Setup, TIMES};

@@ -1,5 +1,6 @@
-//! Tasks of 2026-07-28: cancellation, time limits, reconnects, stored ids, notifications. `TX-2` is a requirement of
-//! `docs/task-rules.md`.
+//! Tasks of 2026-07-28: cancellation, time limits, reconnects, stored ids, notifications.
+//!
+//! `TX-2` is a requirement of `docs/task-rules.md`.
 
 use super::tasks::{
     CANCEL, DEFAULT, GET, LIMITS, RESULT, ROOTS, connect_again, created, got, respond, run, setup, start,

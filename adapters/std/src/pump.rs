@@ -1,4 +1,4 @@
-//! The pump: moves bytes between a state machine and two streams.
+//! The pump: moves bytes between a state machine and two streams. Chooses the polled or the blocking pump.
 //!
 //! The types of the streams determine the implementation. Files, pipes and sockets on Unix are
 //! [polled](crate::poll_pump) by the thread that owns the state machine, without other threads. All other streams can

@@ -1,4 +1,4 @@
-//! Client functions that send or cancel requests: tool calls, lists, any method.
+//! Client functions that send tool calls and requests with any method, and that cancel or reply.
 
 use crate::error::SendError;
 use crate::json::{WriteBody, Writer};

@@ -1,5 +1,6 @@
-//! `TransmitBuffer`: queue of outbound messages. Refuses messages that do not fit, and checks in advance whether a
-//! response fits.
+//! `TransmitBuffer`: queue of outbound messages, which refuses messages that do not fit.
+//!
+//! The buffer also checks in advance whether a response fits.
 
 mod open_message;
 

@@ -1,4 +1,5 @@
-//! Feature `Tools`: its catalog, and the checks of `tools/call`. `pagination.rs` responds to `tools/list`.
+//! Feature `Tools`: its catalog, and the checks of `tools/call`. `pagination.rs` responds to `tools/list`, and
+//! `protocol/objects/tool.rs` writes each tool.
 //!
 //! Specification: *Server features*, *Tools*.
 
