@@ -104,7 +104,7 @@ fn grown_buffer_shrinks_after_a_time_of_small_uses() {
         (20_001, 0, None, 80_000),
         (20_000, 100, Some(5_100), 80_000),
         (0, 5_099, Some(5_100), 80_000),
-        // A large use restarts the time.
+        // A large use stops the idle time.
         (20_001, 5_099, None, 80_000),
         (20_000, 6_000, Some(11_000), 80_000),
         (20_000, 11_000, None, 40_000),

@@ -4,10 +4,11 @@
 use crate::platform::cold_path;
 use crate::time::Millis;
 
-/// A duration in four bytes, because every slot stores a timeout. The duration is exact up to 18 hours. Longer
-/// durations are rounded up, by less than one part in 33 million.
+/// A duration in four bytes, because the slots of outbound requests and of tasks store durations. The duration is exact
+/// up to 18 hours. Longer durations are rounded up, by less than one part in 33 million.
 ///
-/// The low 26 bits are the mantissa. The high 6 bits are the exponent: the number of zeros after the mantissa.
+/// The low 26 bits are the mantissa. The high 6 bits are the exponent: the number of zero bits that follow the
+/// mantissa.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timeout(u32);
 
@@ -24,7 +25,7 @@ impl Timeout {
         Timeout(zeros << DIGITS | digits as u32)
     }
 
-    // Loops, because a Cortex-M0 would call functions of the compiler to shift 64 bits by a variable number.
+    // Loops, because a Cortex-M0 would call a runtime function of the compiler for a variable 64-bit shift.
     pub(crate) const fn millis(self) -> Millis {
         let (mut span, mut zeros) = ((self.0 & ((1 << DIGITS) - 1)) as u64, self.0 >> DIGITS);
         while zeros > 0 {

@@ -70,7 +70,8 @@ impl Role for role::Server {
     const OTHER_IDS: u32 = 0;
     const PROGRESS_EXTENDS: bool = false;
 
-    /// Resolves an id. The sequence number of the id is the generation of the slot.
+    /// Returns the outbound request that an id in a message of the client names. The sequence number of the id is the
+    /// generation of the slot. Returns `Unknown` if the server never issued the id.
     fn find_issued(peer: &Peer<'_, role::Server>, sequence: u64, slot: u32) -> IssuedId {
         let Ok(generation) = sequence.try_into() else { return IssuedId::Unknown };
         let ticket = Ticket { slot, generation };
@@ -95,8 +96,8 @@ pub(crate) enum Shape {
     InputRequired,
     /// A task in place of a result (`2026-07-28`).
     Task,
-    /// A result of an extension's own type (`2026-07-28`). The body of such a result itself writes the first members,
-    /// such as `resultType`. For other results, `begin_result` writes these members.
+    /// A result whose `resultType` an extension defines (`2026-07-28`). The body of such a result writes the first
+    /// members, such as `resultType`. For other results, `begin_result` writes these members.
     Extension,
     /// The result of `server/discover`. Clients may cache this result. The result always identifies the server.
     Discovery,
@@ -123,8 +124,8 @@ pub(crate) struct ServerState<'b> {
     pub(crate) batches: Batches,
     /// The session that the machine currently serves, if the machine serves several.
     pub(crate) session_key: SessionKey,
-    /// Writer of change notifications and of messages about tasks. The first change, the first `subscriptions/listen`
-    /// or a table of tasks sets the field. Servers without these do not link the writer.
+    /// Writer of change notifications and of messages about tasks. Set by `enable_change_writer`: at the first change,
+    /// at the first `subscriptions/listen`, or when the server gets a task table. Other servers do not link the writer.
     pub(crate) change_writer: Option<fn(&mut ServerState<'_>) -> bool>,
     /// The event that `event` returns next.
     pub(crate) pending_event: Option<PendingEvent>,
@@ -133,15 +134,15 @@ pub(crate) struct ServerState<'b> {
     pub(crate) ending_deadline: Millis,
     /// Hooks of keep-alive. Set by [`Server::keep_alive`](crate::Server::keep_alive).
     pub(crate) keep_alive_hooks: Option<&'static KeepAliveHooks>,
-    /// Hooks of requests in flight. Slots, an outbound request or `replace_session` set the field.
+    /// Hooks of requests in flight. Set when the server gets slots, sends a request, or executes `replace_session`.
     pub(crate) in_flight_hooks: Option<&'static InFlightHooks>,
     pub(crate) tasks: Option<TaskStorage<'b>>,
     pub(crate) registry: SubscriptionRegistry<'b>,
     pub(crate) batch: Batch<'b>,
-    /// Code of chunked responses. The first chunked response sets the field.
+    /// Hook of chunked responses. Set when the first chunked response opens.
     pub(crate) chunk_hook: Option<ChunkHook>,
     pub(crate) request_cache: RequestCache,
-    /// The first members of the last result.
+    /// Cache of the first members of plain results ([`Shape::Result`]).
     pub(crate) result_cache: MemberCache,
     /// The kind of the last response.
     #[cfg(feature = "alloc")]
@@ -220,15 +221,16 @@ impl ServerState<'_> {
         if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
     }
 
-    /// Returns the hooks of batches. Returns `None` without a batch buffer, or if the session's revision has no
-    /// batches.
+    /// Returns the hooks of batches. Returns `None` without a batch buffer or a session, or if the session's revision
+    /// has no batches.
     pub(crate) fn batch_hooks(&self) -> Option<&'static BatchHooks> {
         let hooks = self.batch.hooks?;
         let has_batches = self.peer.session.is_some_and(|session| session.revision.has(WireFeature::Batches));
         has_batches.then_some(hooks)
     }
 
-    /// Returns whether a batch is open and has all responses, and no batch is in the line.
+    /// Returns whether the open batch awaits no deferred response. Returns `false` without an open batch, and while a
+    /// batch is in the line.
     pub(crate) fn batch_is_complete(&self) -> bool {
         self.batch.hooks.is_some_and(|hooks| (hooks.is_complete)(self))
     }
@@ -241,7 +243,7 @@ impl ServerState<'_> {
         }
     }
 
-    /// Calls the [`ChunkHook`], and returns its result. Returns `false` without a hook.
+    /// Calls the [`ChunkHook`] with `ended`. Returns `false` if the hook did nothing or is not set.
     #[inline(never)]
     pub(crate) fn poll_chunks(&mut self, ended: Ticket) -> bool {
         self.chunk_hook.is_some_and(|hook| hook(self, ended))
@@ -269,7 +271,8 @@ impl ServerState<'_> {
 
     /// Writes the response to a request.
     ///
-    /// If the response does not fit or is not valid, writes an error response instead and fails.
+    /// If the response does not fit or is not valid, writes an error response instead, records the error as pending,
+    /// and returns [`Received::Failed`].
     #[inline]
     pub(crate) fn respond(
         &mut self,
@@ -294,8 +297,8 @@ impl ServerState<'_> {
         self.fail(error)
     }
 
-    /// Writes a response, or nothing if the response does not fit or is not valid. The revision of the session
-    /// determines the form of a missing id.
+    /// Writes a response, or nothing if the response does not fit or is not valid. In an error response without an id,
+    /// [`id_or_missing`] determines whether `id` is `null` or absent.
     fn write_response(
         &mut self,
         pending: &Pending<'_>,
@@ -353,7 +356,8 @@ impl ServerState<'_> {
         }
     }
 
-    /// Drops the session, all requests in flight and the tasks, so that a new client can open a session.
+    /// Drops the session and all requests in flight, so that a new client can open a session. Also drops the tasks,
+    /// unless the task table keeps them on a reset.
     pub(crate) fn restart_session(&mut self) {
         self.peer.session = None;
         self.drop_in_flight();

@@ -39,7 +39,7 @@ pub struct Resources<'t> {
 duplicate_of!(duplicate, Resource, uri);
 duplicate_of!(duplicate_template, ResourceTemplate, uri);
 
-/// Returns the index of the first invalid template.
+/// Returns the index of the first invalid template, or `None` if all templates are valid.
 const fn invalid_template(templates: &[ResourceTemplate<'_>]) -> Option<usize> {
     position!(templates, |template, index| !uri_template::is_valid(template.uri))
 }
@@ -100,7 +100,8 @@ impl<'t> Resources<'t> {
         }
     }
 
-    /// Sets the static catalog of templates. The server lists the templates, and accepts matching URIs.
+    /// Sets the static catalog of templates. The server lists the templates, and accepts `resources/read` for URIs that
+    /// match a template.
     ///
     /// Use this in constants and statics, where invalid templates do not compile:
     ///
@@ -239,7 +240,8 @@ pub(crate) fn declares_subscribe(config: &ServerConfig<'_>) -> bool {
     config.features.iter().any(|feature| feature.declares_subscribe())
 }
 
-/// Returns whether a resource with this URI may exist, in any feature.
+/// Returns whether a resource with this URI may exist, in any feature. Returns `false` only if no feature may have the
+/// resource, and at least one feature can decide.
 pub(crate) fn may_exist(config: &ServerConfig<'_>, uri: Str<'_>) -> bool {
     let mut answers = config.features.iter().filter_map(|feature| feature.contains_uri(uri));
     answers.next().is_none_or(|first| first || answers.any(|known| known))
@@ -263,7 +265,7 @@ pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
     }
 }
 
-/// Writes the message and data of the error for an unknown resource. Omits a URI that does not fit.
+/// Writes the message and data of the error for an unknown resource. Omits `data` if the URI does not fit.
 pub(crate) fn write_not_found(out: &mut Writer<'_>, error: ProtocolError, uri: &mut dyn WriteBody) {
     crate::server::write_message::write_error(out, error, None);
     let before = out.mark();

@@ -73,13 +73,14 @@ impl<'b> TaskTable<'b> {
         self
     }
 
-    /// Returns the number of tasks, ended ones included. Deferred calls that may become tasks count, too.
+    /// Returns the number of taken slots. Ended tasks, removed tasks for which requests still wait, and deferred calls
+    /// that may become tasks also take slots.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Returns whether the table has no task.
+    /// Returns whether no slot is taken: see [`len`](TaskTable::len).
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()

@@ -1,4 +1,5 @@
-//! All states of small models: a few frames, one restart, and a line that loses and repeats frames.
+//! Exhaustive exploration of small models: two links, a few frames, one restart, and a line that loses and repeats
+//! frames.
 //!
 //! The tests compare the number of states, so a change of the protocol that adds or removes states fails a test.
 
@@ -11,9 +12,9 @@ use super::line::Line;
 /// The bounds of a model.
 #[derive(Clone, Copy)]
 struct Bounds {
-    /// The number of bytes that each end sends.
+    /// The number of bytes that each link sends.
     sent: [usize; 2],
-    /// The number of restarts of the second end.
+    /// The number of restarts of the second link.
     restarts: u32,
     /// The maximum number of frames on a wire.
     in_transit: usize,

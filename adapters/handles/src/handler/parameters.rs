@@ -18,7 +18,8 @@ impl Progress {
     /// Sends a progress notification, if the client requested progress.
     ///
     /// `done` must increase with each call; `message` may be empty. Waits while the queue of commands is full, for
-    /// example because the client does not read.
+    /// example because the client does not read. Does not wait on the thread of the event loop, after the cancellation
+    /// of the request, or if the connection is closed.
     pub fn report<P: Into<Decimal>, M: Display>(
         &self,
         done: P,
@@ -45,8 +46,7 @@ pub struct Log {
 impl Log {
     /// Sends a log message.
     ///
-    /// Sends nothing if the client does not receive messages of this level. Waits while the queue of commands is
-    /// full, for example because the client does not read.
+    /// Sends nothing if the client does not receive messages of this level. Waits like [`Progress::report`].
     pub fn send<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         self.link.log(level, text)
     }

@@ -24,8 +24,8 @@ impl HandlerRequest {
         HandlerRequest { link: responder.link().clone(), input: Arc::new(Mutex::new(InputState::new(input))) }
     }
 
-    /// Requires the input that the handler has requested and the client has not sent. If there is no such input,
-    /// responds with the function that the handler returned.
+    /// If the handler requested input that the client has not sent, sends an `input_required` result. Otherwise calls
+    /// `respond`, which writes the handler's response.
     pub fn respond(self, responder: Responder, respond: impl FnOnce(Reply<'_>) + Send + 'static) {
         match lock(&self.input).take_required() {
             Some(required) => responder.answer(move |reply| required.respond(reply)),

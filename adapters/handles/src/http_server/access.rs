@@ -43,7 +43,7 @@ pub struct HttpAccess<'a> {
 }
 
 impl<'a> HttpAccess<'a> {
-    /// Permits all requests that the configuration permits.
+    /// Creates an `HttpAccess` without authorization. The hosts and origins of `config` still apply.
     #[must_use]
     pub fn new(config: &'a HttpConfig<'a>) -> HttpAccess<'a> {
         HttpAccess { config, authorization: Authorization::None, metadata: None, sign: None, tools: None }
@@ -102,8 +102,8 @@ impl<'a> HttpAccess<'a> {
     }
 
     /// Sets the function that permits or refuses each request by its head. `authorize` replaces an earlier
-    /// [`bearer`](HttpAccess::bearer). With `mcp-proto-std`, the connection closes without a response if the head of a
-    /// refusal is longer than 16 KiB.
+    /// [`bearer`](HttpAccess::bearer). With `mcp-proto-std`, the connection closes without a response if the head of
+    /// the refusing response exceeds 16 KiB.
     ///
     /// ```
     /// # use mcp_proto_handles::HttpAccess;

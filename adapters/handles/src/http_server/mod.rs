@@ -1,4 +1,4 @@
-//! Servers over HTTP: access, and the loop over both state machines.
+//! HTTP servers: access control, and the loop that drives the HTTP machine and the core server.
 
 mod access;
 mod machines;

@@ -1,4 +1,4 @@
-//! Passes events of the server to the handler, between the hooks of the request.
+//! Passes server events to the handler, and calls the request hooks before and after the handler.
 
 use std::mem;
 
@@ -14,14 +14,14 @@ use crate::server_command::ServerCommand;
 use crate::signal::lock;
 
 impl ServerShared {
-    /// Passes the event of the server to the handler, unless a hook refuses its request. Returns `true` if the event
-    /// ends deferred requests without a response.
+    /// Passes the next event of the server to the handler, unless a hook refuses the request of the event. Returns
+    /// `true` if the event ends deferred requests without a response of the handler.
     pub fn handle_event(&self, server: &mut Server<'_>, handler: impl FnOnce(Event<'_>)) -> bool {
         if self.is_observed() {
             // Discard the status of an earlier response, which would otherwise count for this request.
             let _ = server.take_response_status();
         }
-        // The event is borrowed only within its `Option`, because the compiler would otherwise copy it once more.
+        // `begin_event` borrows the event within its `Option`, because unwrapping the `Option` would copy the event.
         let event = server.event();
         let ends_requests =
             matches!(event, Some(Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted));
@@ -45,8 +45,9 @@ impl ServerShared {
         !self.hooks.is_empty() || RequestSpan::is_enabled()
     }
 
-    /// Updates the shared state for an event, and calls the hooks of its request. Returns the span of the request, or
-    /// the refusal of a hook. Returns `None` without a request, or if nothing observes the request.
+    /// Updates the shared state for an event, and calls [`RequestHook::before`](crate::RequestHook::before) for its
+    /// request. Returns the span of the request, or the refusal of a hook. Returns `None` if the event is not a
+    /// request, or if nothing observes the request.
     #[inline]
     fn begin_event(&self, event: &Event<'_>) -> Option<Result<RequestSpan, Refusal>> {
         self.observe_event(event);
@@ -62,7 +63,7 @@ impl ServerShared {
         Some(request)
     }
 
-    /// Ends the record of a request, unless the handler has deferred the request.
+    /// Ends the record of the current request, unless the handler has deferred the request.
     fn finish_request(&self, server: &mut Server<'_>) {
         let immediate = lock(&self.current).take();
         if let Some(record) = immediate {
@@ -100,7 +101,8 @@ impl ServerShared {
         self.wake_waiters();
     }
 
-    /// Cancels the task of a request, and its requests to the client.
+    /// Cancels the [`Task`](crate::cancellation::Task) of a deferred request. Also cancels the requests to the client
+    /// that belong to the deferred request.
     fn cancel_request(&self, ticket: Ticket, outcome: RequestOutcome) {
         let (task, outbound) = self.state.with(|state| {
             (state.tasks.take(ticket), state.outbound.take_all(|pending| pending.during == Some(ticket)))

@@ -42,8 +42,8 @@ pub(crate) const MAX_SERVER_REQUESTS: usize = 32;
 /// }
 /// ```
 ///
-/// Dropping the session completes every pending request. The error is [`CallError::Closed`], or the server's error if
-/// the request waits to be repeated.
+/// Dropping the session completes every pending request with [`CallError::Closed`]. Exception: a call that waits for
+/// the new list of tools fails with the server's error.
 pub struct ClientSession {
     pub(crate) shared: Arc<ClientShared>,
     /// Passes requests of the server to the application. `None` if the application handles no requests.
@@ -54,7 +54,7 @@ pub struct ClientSession {
     unsent_deadline: Option<Millis>,
     /// Whether unsent messages wait for space in the transmit buffer or for a new connection.
     pub(crate) is_blocked: bool,
-    /// Whether the session waits for its first connection, or for the next connection after a loss.
+    /// Whether the handshake of the first connection, or of the next connection after a loss, is not complete.
     pub(crate) is_connecting: bool,
     pub(crate) was_lost: bool,
     /// The settings with which the owner replaces a lost connection. `None` if the owner replaces no connection.
@@ -63,7 +63,7 @@ pub struct ClientSession {
     pub(crate) attempts: Option<Reconnect>,
     /// The time at which the connection was established.
     pub(crate) connected_at: Option<Millis>,
-    /// Whether the transport permits calls of a tool.
+    /// Returns whether the transport permits calls of a tool.
     permits_tool: fn(Json<'_>) -> bool,
     /// Whether the application has closed the client.
     pub(crate) is_closing: bool,
@@ -72,15 +72,15 @@ pub struct ClientSession {
     pub(crate) resumable: Vec<Ticket>,
     /// Server requests that have no response of the application yet.
     pub(crate) server_requests: HashMap<Ticket, HandlerCall>,
-    /// Responses of the application that were not sent yet.
+    /// Responses of the application that have not been sent yet.
     pub(crate) responses: VecDeque<(Ticket, InputResponse)>,
     /// The time at which the connection ends even if messages are unsent.
     close_deadline: Option<Millis>,
-    /// Subscriptions to send again, because their HTTP streams have closed.
+    /// Subscriptions that the session sends again, because their HTTP streams have closed.
     pub(crate) closed_streams: Vec<ClosedStream>,
-    /// Calls to repeat, because the server refused their header fields.
+    /// Calls that the session repeats, because the server refused their header fields.
     pub(crate) mismatches: HeaderMismatches,
-    /// The failure of the last closed HTTP stream, for the current event.
+    /// The `failure` argument of `handle_event`, while the event is handled.
     http_failure: Option<HttpFailure>,
     /// The time that the server demands before the next attempt to connect.
     pub(crate) retry_after: Millis,
@@ -98,8 +98,8 @@ pub(crate) struct SentRequest {
 impl ClientSession {
     /// Creates the session of a new connection.
     ///
-    /// `wake` makes the owner call [`process_commands`](ClientSession::process_commands). Without `handler`, the
-    /// session refuses requests of the server.
+    /// `wake` must make the owner call [`process_commands`](ClientSession::process_commands). If `handler` is `None`,
+    /// the session refuses requests of the server.
     #[must_use]
     pub fn new(
         shared: &Arc<ClientShared>,
@@ -132,16 +132,16 @@ impl ClientSession {
         }
     }
 
-    /// Sets the function that returns whether the transport permits calls of a tool. Lists omit tools without
-    /// permission.
+    /// Sets the function that returns whether the transport permits calls of a tool. Lists omit the tools for which
+    /// the function returns `false`.
     pub fn set_tool_filter(&mut self, permits_tool: fn(Json<'_>) -> bool) {
         self.permits_tool = permits_tool;
     }
 
     /// Executes the commands of the handles, and sends messages that fit into the transmit buffer.
     ///
-    /// Call this method after every event, after a wake-up, and at the returned time. Returns `None` if no deadline
-    /// is set.
+    /// Call this method after every event, after a wake-up, and at the returned time. Returns `None` if the session
+    /// has no deadline.
     pub fn process_commands(&mut self, client: &mut Client<'_>, now: Millis) -> Option<Millis> {
         let attempt = self.send_subscriptions_again(now);
         for command in self.shared.take_commands() {
@@ -154,7 +154,8 @@ impl ClientSession {
         self.unsent_deadline.into_iter().chain(self.close_deadline).chain(attempt).min()
     }
 
-    /// Returns whether the time limit of [`ClientShared::close`] has expired. Returns `false` without a limit.
+    /// Returns whether the time for unsent messages, which [`ClientShared::close`] limits, has expired. Returns `false`
+    /// if no limit is set.
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {
         self.close_deadline.is_some_and(|at| at <= now)
@@ -164,7 +165,8 @@ impl ClientSession {
     /// this result, and `None` otherwise.
     ///
     /// `failure` is the failure of the last closed stream of HTTP. If the event reports that a request or a connection
-    /// attempt ended with a closed connection, `failure` becomes the error.
+    /// attempt ended with a closed connection, `failure` becomes the error. Exception: if the response to a connection
+    /// attempt contains no message, the error stays [`ConnectError::Closed`].
     pub fn handle_event(
         &mut self,
         client: &mut Client<'_>,
@@ -172,8 +174,8 @@ impl ClientSession {
     ) -> Option<Result<ServerDetails, ConnectError>> {
         self.http_failure = failure;
         match (self.dispatch_event(client), self.http_failure.take()) {
-            // If the response has no message, the error stays `Closed`: the server may speak an earlier revision, so
-            // the owner connects again.
+            // If the response contains no message, the error stays `Closed`: the server may support only earlier
+            // revisions, so the owner connects again.
             (Some(Err(ConnectError::Closed(_))), Some(failure)) if !failure.is_no_message() => {
                 self.retry_after = failure.wait_time();
                 Some(Err(ConnectError::Http(failure.into())))
@@ -204,8 +206,8 @@ impl ClientSession {
     fn execute(&mut self, client: &mut Client<'_>, command: Command, now: Millis) {
         match command {
             Command::Start(state) => {
-                // A subscription that is sent again ends only when no attempt is left, so it waits as long as
-                // necessary.
+                // No timeout applies to an unsent subscription that is sent again, because the number of attempts
+                // limits it.
                 if state.has_attempts() {
                     return self.unsent.push_front((state, Millis::MAX));
                 }
@@ -423,8 +425,8 @@ impl ClientSession {
         }
     }
 
-    /// Pushes a copy of the notification to the queue of the request `subscription`, if there is one. Returns the
-    /// notification.
+    /// Pushes a copy of the notification to the queue of the request `subscription`. Does not push if `subscription` is
+    /// `None`, or if the request has ended or has no queue. Returns the notification.
     fn notify_subscription(&self, subscription: Option<Ticket>, notification: Notification) -> Notification {
         let sent = subscription.and_then(|ticket| self.sent.get(&ticket));
         if let Some(queue) = sent.and_then(|sent| sent.state.queue.as_ref()) {
@@ -459,7 +461,7 @@ impl std::fmt::Debug for ClientSession {
     }
 }
 
-/// Completes every pending request, so that no caller waits forever.
+/// Completes every pending request, because its caller would otherwise wait forever.
 impl Drop for ClientSession {
     fn drop(&mut self) {
         let not_started = self.shared.close_connection().into_iter().filter_map(|command| match command {

@@ -1,15 +1,16 @@
 //! Client side: HTTP requests for a client's messages, and messages from HTTP responses.
 //!
-//! [`HttpClient`] is between a [`Client`](mcp_proto::Client) in message mode and an HTTP library, and uses no socket.
-//! The application has these steps:
+//! [`HttpClient`] connects a [`Client`](mcp_proto::Client) in message mode to an HTTP library. It opens no socket. The
+//! application follows these steps:
 //!
-//! 1. Pass each outbound message to [`HttpClient::begin`], which starts an exchange.
-//! 2. Send the [`Request`] of each exchange that [`HttpClient::begin`] and [`HttpClient::poll`] return. Without a
-//!    request, close the HTTP exchange, and pass its end to [`HttpClient::finish`].
+//! 1. Pass each outbound message to [`HttpClient::begin`], which may start an exchange.
+//! 2. Send the [`Request`] of each exchange that [`HttpClient::begin`] and [`HttpClient::poll`] return. If
+//!    [`HttpClient::request`] returns `None`, close the HTTP exchange, and pass its end to [`HttpClient::finish`].
 //! 3. Pass the head of each response to [`HttpClient::head`], the body in pieces to [`HttpClient::body`], and the
 //!    end to [`HttpClient::finish`].
-//! 4. Pass each [`Inbound`] message to [`Receive::message`](mcp_proto::Receive::message), and each stream that
-//!    [`Finish::Closed`] names to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed).
+//! 4. Pass each [`Inbound`] message to [`Receive::message`](mcp_proto::Receive::message). Pass the stream of
+//!    [`Finish::Closed`], and that of a handled [`Finish::Message`], to
+//!    [`Receive::stream_closed`](mcp_proto::Receive::stream_closed).
 //!
 //! TLS, redirects, proxies, cookies and OAuth are the task of the HTTP library and the application.
 
@@ -44,10 +45,10 @@ use tool_headers::ToolHeaders;
 
 /// The client side of the Streamable HTTP transport.
 ///
-/// One value is for one server. All revisions are supported, and the [`Client`](mcp_proto::Client) selects one. If the
-/// server refuses `initialize` with 400, 404 or 405, the transport falls back to HTTP+SSE of 2024-11-05. The stream of
-/// HTTP+SSE takes one of the exchanges. `T` is a table with one [`Exchange`] for each concurrent HTTP request: an
-/// array, a `Vec`, or a lent slice.
+/// Each `HttpClient` communicates with one server. All revisions are supported, and the [`Client`](mcp_proto::Client)
+/// selects one. If the server refuses `initialize` with 400, 404 or 405, the transport falls back to HTTP+SSE of
+/// 2024-11-05, unless the body is a JSON-RPC response with an id. The stream of HTTP+SSE takes one of the exchanges.
+/// `T` is a table with one [`Exchange`] for each concurrent HTTP request: an array, a `Vec`, or a lent slice.
 pub struct HttpClient<'b, T> {
     exchanges: T,
     tool_headers: ToolHeaders<'b>,
@@ -58,12 +59,12 @@ pub struct HttpClient<'b, T> {
     /// The revision of the session, or of the last stateless request.
     revision: Option<Revision>,
     listens: bool,
-    /// The latest time that the application has passed.
+    /// The `now` argument of the last call of `poll` or `finish`.
     now: Millis,
 }
 
-/// The time for which a stream may stay open after its response. A server that ends the stream earlier can use the
-/// connection again.
+/// The time for which a stream may stay open after its response. If the server ends the stream within this time, the
+/// HTTP library can reuse the connection.
 const CLOSE_DELAY: Millis = Millis(1_000);
 
 /// Step for an outbound message, returned by [`HttpClient::begin`].
@@ -73,7 +74,8 @@ pub enum Begin {
     Send(ExchangeId),
     /// Drop the message, and close the HTTP exchange. The end of the exchange cancels the request.
     Close(ExchangeId),
-    /// Drop the message: there is nothing to send, for example because its exchange has ended.
+    /// Drop the message: there is nothing to send. An example is the cancellation of a request whose exchange has
+    /// ended.
     Drop,
     /// No exchange is free for this message, or the session is not ready for a request. Do not consume the message. Try
     /// again after an exchange has ended, or was returned by [`HttpClient::poll`].
@@ -161,7 +163,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     }
 
     /// Returns whether the session is still starting: `notifications/initialized` has no response, or the stream of
-    /// the session is not requested. A server may drop a message for that stream while the stream is not open.
+    /// the session is not requested. Requests wait for the stream, because a server may drop a message for a stream
+    /// that is not open.
     fn session_starts(&self) -> bool {
         self.exchanges.as_ref().iter().any(|exchange| match (exchange.purpose, exchange.progress) {
             (_, Progress::Free) => false,
@@ -179,8 +182,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
                 && exchange.progress != Progress::Free
         };
         let Some((index, exchange)) = self.exchanges.as_mut().iter_mut().enumerate().find(is_request) else {
-            // The exchange has ended, or belongs to HTTP+SSE. Without a session, the end of the exchange has also
-            // cancelled the request.
+            // The exchange has ended, or belongs to HTTP+SSE. Without a session id, as in the stateless era, the end of
+            // the exchange has also cancelled the request.
             return if self.session.is_some() { Aborted::Send(None) } else { Aborted::Begin(Begin::Drop) };
         };
         let id = exchange.id(index);
@@ -223,8 +226,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Returns the request of an exchange. `message` is the message that [`begin`](HttpClient::begin) was called with;
     /// it is `None` for an exchange that [`poll`](HttpClient::poll) returned.
     ///
-    /// Returns `None` for an exchange without a request. Close the HTTP exchange in that case, and pass its end to
-    /// [`finish`](HttpClient::finish).
+    /// Returns `None` if the exchange has ended, or if its response is no longer needed. Close the HTTP exchange in
+    /// that case, and pass its end to [`finish`](HttpClient::finish).
     pub fn request<'r>(&'r self, exchange: ExchangeId, message: Option<&'r [u8]>) -> Option<Request<'r>> {
         let found = self.exchanges.as_ref().get(exchange.index()).filter(|it| it.is(exchange))?;
         if found.progress == Progress::Dropped {
@@ -250,10 +253,10 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Returns an exchange whose request is due: one that resumes or opens a stream, sends `initialize` again over
     /// HTTP+SSE, or ends the session. Call this method until it returns `None`.
     ///
-    /// Also returns an exchange whose stream is still open one second after the response, and one that has sent a
-    /// notification or a response without a response of the server for 30 seconds. For these exchanges,
-    /// [`request`](HttpClient::request) returns `None`: close the HTTP exchange, and pass its end to
-    /// [`finish`](HttpClient::finish). A stream may not have the response of its request.
+    /// Also returns an exchange whose stream is still open one second after a response, which possibly belongs to
+    /// another request. Also returns an exchange that has sent a notification or a response, if the server has not
+    /// responded for 30 seconds. For these exchanges, [`request`](HttpClient::request) returns `None`: close the HTTP
+    /// exchange, and pass its end to [`finish`](HttpClient::finish).
     pub fn poll(&mut self, now: Millis) -> Option<ExchangeId> {
         self.now = now;
         self.exchanges.as_mut().iter_mut().for_each(|exchange| exchange.limit(now));
@@ -280,9 +283,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         self.exchanges.as_ref().iter().filter_map(Exchange::deadline).min()
     }
 
-    /// Ends the session: frees all exchanges, and starts one that sends the end of the session (DELETE) to the server.
-    /// Without a session id, as in HTTP+SSE, only frees the exchanges. The caller closes the HTTP exchanges of all
-    /// freed exchanges.
+    /// Ends the session: frees all exchanges, and starts an exchange that sends DELETE to the server. Without a session
+    /// id, as in HTTP+SSE, only frees the exchanges. The caller must close the HTTP exchanges of all freed exchanges.
     pub fn shutdown(&mut self, now: Millis) {
         self.free_all();
         if self.session().is_some() {
@@ -290,7 +292,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         }
     }
 
-    /// Opens the event stream of the session, unless the server offers none.
+    /// Opens the event stream of the session if listening is enabled, the session has an id, and an exchange is free.
     fn listen(&mut self, at: Millis) {
         if self.listens && self.session().is_some() {
             self.start(Purpose::Listen, Progress::Due(at));

@@ -4,9 +4,9 @@
 //! rest for the parser of the next part: a body follows a head, and another head may follow a body. A server handles
 //! the requests of a pipeline in order (RFC 9112, section 9.3.2).
 //!
-//! A head keeps only the parts that MCP needs, in a buffer that the caller lends: the start line and about a dozen
-//! fields. The buffer needs 300 bytes, and more for long tokens in `Authorization`. Other fields, such as those of a
-//! browser, take no space.
+//! A head keeps only the parts that MCP needs, in a buffer that the caller lends: the method and target of a request,
+//! and about a dozen fields. The buffer needs 300 bytes, and more for long tokens in `Authorization`. Other fields,
+//! such as those of a browser, take no space.
 //!
 //! | part | type | RFC 9112 |
 //! |---|---|---|
@@ -21,8 +21,8 @@
 //! If two parsers read one message differently, an attacker can smuggle a request past the first parser: see RFC 9112,
 //! section 11.2. So this parser rejects input that the RFC permits it to reject: LF without CR, line folding, white
 //! space before a colon, and control characters. The parser also rejects a head with both `Content-Length` and
-//! `Transfer-Encoding`, and codings other than `chunked`. A field that the head keeps must not be repeated unless it is
-//! a list. Only `Content-Length` and the fields of a response may repeat an equal value.
+//! `Transfer-Encoding`, and codings other than `chunked`. A kept field must not be repeated unless its value is a list.
+//! Only `Content-Length` and the fields of a response may repeat an equal value.
 //!
 //! ```
 //! use mcp_proto_http::HeaderFields;

@@ -22,8 +22,8 @@ pub(super) fn absolute_form(target: &str) -> Option<(&str, &str)> {
     Some(split_before(rest, b"/?"))
 }
 
-/// Splits a text before the first byte that is in `ends`.
-// Avoids the patterns of `str`, which need more flash memory.
+/// Splits a text before the first byte that is in `ends`. If there is no such byte, the second part is empty.
+// Does not use `str::find`, because its code needs more flash memory.
 pub(super) fn split_before<'a>(text: &'a str, ends: &[u8]) -> (&'a str, &'a str) {
     let length = text.bytes().position(|byte| ends.contains(&byte)).unwrap_or(text.len());
     text.split_at_checked(length).unwrap_or((text, ""))
@@ -177,7 +177,7 @@ impl RequestLine {
     }
 }
 
-/// Returns bytes as text. All bytes are ASCII.
+/// Converts ASCII bytes to text. Returns an empty text for `None`.
 fn text(bytes: Option<&[u8]>) -> &str {
     bytes.and_then(|bytes| core::str::from_utf8(bytes).ok()).unwrap_or_default()
 }

@@ -12,8 +12,8 @@ use crate::http1::{BodyFraming, HttpError, HttpVersion};
 
 /// Incremental parser of a response head, for a client.
 ///
-/// The lent buffer holds the fields of [`ResponseHead`]. Each field takes four bytes and its value. If the buffer is
-/// too small, the error has status 431.
+/// The lent buffer holds the fields of [`ResponseHead`]. Each field takes four bytes plus the length of its value. If
+/// the buffer is too small, the error has status 431.
 #[derive(Debug)]
 pub struct ResponseDecoder<'b> {
     head: HeadDecoder<'b, StatusLine>,
