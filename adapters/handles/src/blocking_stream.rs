@@ -1,4 +1,4 @@
-//! `BlockingStream`: waits while a stream is not ready.
+//! `BlockingStream`: retries reads and writes while a stream is not ready.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::thread;
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Pause before the next attempt.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
-/// A stream that retries a read or a write while the stream below is not ready.
+/// A stream that retries a read or a write while the wrapped stream is not ready.
 ///
 /// A stream fails with [`WouldBlock`](ErrorKind::WouldBlock) or [`TimedOut`](ErrorKind::TimedOut) if it has a timeout,
 /// or if another owner of the open file has made it non-blocking. Neither error means that the stream has ended.
@@ -18,7 +18,7 @@ pub struct BlockingStream<S, F> {
 }
 
 impl<S, F: Fn() -> bool> BlockingStream<S, F> {
-    /// Wraps a stream. If `is_closed` returns `true`, an operation fails as soon as the stream is not ready.
+    /// Wraps a stream. If the wrapped stream is not ready and `is_closed` returns `true`, the operation fails.
     pub fn new(stream: S, is_closed: F) -> BlockingStream<S, F> {
         BlockingStream { stream, is_closed }
     }

@@ -38,11 +38,12 @@ struct State {
     wake: Option<Wake>,
     /// Whether the current connection is closed. Another connection may follow.
     is_closed: bool,
-    /// Set when no connection follows. The inner value is the exit status of a child process, if there is one.
+    /// Set by [`ClientCloseGuard`] when the client is permanently closed. The inner value is the exit status of a child
+    /// process, if there is one.
     final_status: Option<Option<ExitStatus>>,
     /// The process id of the server, while it runs as a child process.
     process_id: Option<u32>,
-    /// The first line that was not a message, received while the client connected, cut to [`QUOTED`] bytes.
+    /// The first line that was not a message, received before the handshake was complete. Cut to [`QUOTED`] bytes.
     invalid_line: Option<String>,
     /// Queues that receive every notification.
     queues: Vec<Weak<NotificationQueue>>,
@@ -94,7 +95,8 @@ impl ClientShared {
         }
     }
 
-    /// Records the process id of a child process. `None` means that there is no process, or that the client stops it.
+    /// Records the process id of a child process. `None` means that there is no process, or that the client is stopping
+    /// the process.
     pub fn set_process_id(&self, id: Option<u32>) {
         self.state.with(|state| state.process_id = id);
     }
@@ -149,8 +151,7 @@ impl ClientShared {
         self.send(Command::Cancel(ticket, reason.into()));
     }
 
-    /// Queues a command. After the end of the connection, requests fail with `Closed` and other commands are
-    /// dropped.
+    /// Queues a command. While the connection is closed, requests fail with `Closed`, and other commands are dropped.
     pub(crate) fn send(&self, command: Command) {
         let queued = self.state.with(|state| {
             if state.is_closed {
@@ -171,7 +172,7 @@ impl ClientShared {
     }
 
     /// Closes the connection. The client writes unsent messages during its grace period. `within` limits the whole
-    /// close, as [`CloseDeadline`] describes.
+    /// close, as [`CloseDeadline`] describes. `None` sets no such limit.
     pub fn close(&self, within: Option<Duration>) {
         self.send(Command::Close(within.map(|time| self.deadline.set(time))));
     }
@@ -222,7 +223,8 @@ impl ClientShared {
         self.state.wait_until(|state| state.final_status).await
     }
 
-    /// Returns a guard that ends [`wait_closed`](ClientShared::wait_closed) on drop, even during a panic.
+    /// Returns a guard that marks the client as permanently closed on drop, even during a panic. Then
+    /// [`wait_closed`](ClientShared::wait_closed) returns.
     #[must_use]
     pub fn close_guard(self: &Arc<Self>) -> ClientCloseGuard {
         ClientCloseGuard { shared: Arc::clone(self), status: None }
@@ -237,7 +239,7 @@ pub struct ClientCloseGuard {
 }
 
 impl ClientCloseGuard {
-    /// Closes the client with the exit status of its child process.
+    /// Marks the client as permanently closed. `status` is the exit status of its child process, if there is one.
     pub fn close_with(mut self, status: Option<ExitStatus>) {
         self.status = status;
     }

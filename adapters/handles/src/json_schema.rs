@@ -167,7 +167,7 @@ fn stored(text: String) -> &'static str {
     text
 }
 
-/// Generates the schema of `T`. Nothing is cached by [`schema_id`](JsonSchema::schema_id), because local types of
+/// Generates the schema of `T`. Does not cache schemas by [`schema_id`](JsonSchema::schema_id), because local types of
 /// different functions may have equal ids.
 fn generate<T: JsonSchema>(contract: Contract) -> Generated {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
@@ -205,7 +205,7 @@ fn describes_object<'s>(part: &'s Value, root: &'s Value, visited: &mut Vec<&'s 
             return true;
         }
         visited.push(reference);
-        // A name with a percent-encoded character is not found.
+        // A name with a percent-encoded character is not found, and counts as an object.
         let target = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
         return target.is_none_or(|target| describes_object(target, root, visited));
     }

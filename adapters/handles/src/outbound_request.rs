@@ -174,8 +174,8 @@ impl OutboundRequest {
         Ok((request, cell))
     }
 
-    /// Sends the request. Returns `Ok(None)` if the caller no longer waits, or the request failed. Returns the request
-    /// as `Err` if the transmit buffer is full.
+    /// Sends the request. Returns `Ok(None)` if the caller no longer waits, or if the request failed and the cell has
+    /// the error. Returns the request as `Err` if the transmit buffer is full.
     pub(crate) fn send(
         self,
         server: &mut Server<'_>,

@@ -28,13 +28,14 @@ const STABLE: Millis = Millis::seconds(10);
 /// Over HTTP in `2026-07-28`, the same holds for each subscription. If its stream breaks, the client sends the
 /// subscription again. The subscription ends if no attempt is left.
 ///
-/// A server that refuses an attempt with a time in seconds in `Retry-After` gets the next attempt after that time, but
-/// after five minutes at the latest.
+/// If the server refuses an attempt with a time in seconds in `Retry-After`, the pause before the next attempt is at
+/// least that time. More than five minutes count as five minutes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reconnect {
     /// Maximum number of attempts until a connection has been open for ten seconds.
     pub attempts: u32,
-    /// The pause before the first attempt. The pause doubles with each attempt, up to 30 seconds.
+    /// The pause before the first attempt. The pause doubles with each attempt, up to 30 seconds. A longer pause stays
+    /// the same.
     pub pause: Duration,
 }
 
@@ -57,7 +58,7 @@ impl Default for Reconnect {
     }
 }
 
-/// The attempts to send a subscription again whose HTTP stream has closed.
+/// The attempts to send a subscription again, after its HTTP stream has closed.
 #[derive(Debug)]
 pub(crate) struct StreamAttempts {
     left: Reconnect,
@@ -71,8 +72,8 @@ impl StreamAttempts {
     }
 
     /// Takes one attempt, and returns its time. Returns `None` if no attempt is left. `was_open` is whether the server
-    /// has acknowledged the last attempt: after ten seconds, all attempts are available again. `least` is the shortest
-    /// pause.
+    /// has acknowledged the last attempt. If so, and if that attempt was ten seconds ago or earlier, all attempts are
+    /// available again. `least` is the shortest pause.
     pub(crate) fn take(
         &mut self,
         all: Reconnect,
@@ -91,22 +92,23 @@ impl StreamAttempts {
 /// A subscription whose HTTP stream has closed.
 pub(crate) struct ClosedStream {
     pub(crate) state: Arc<RequestState>,
-    /// The reason, which ends the subscription if no attempt is left.
+    /// The error of the stream. If no attempt is left, the subscription fails with this error.
     error: CallError,
     /// Whether the server has acknowledged the subscription on this stream.
     was_open: bool,
-    /// The time of the next attempt. `None` until the session knows the current time.
+    /// The time of the next attempt. `None` until `send_subscriptions_again` is called, which knows the current time.
     due: Option<Millis>,
 }
 
 impl ClientSession {
-    /// Keeps a subscription whose HTTP stream has closed, if the client reconnects. Otherwise returns the error.
+    /// Keeps a subscription that the client sends again: its HTTP stream has closed with this error, and the owner
+    /// reconnects. Otherwise returns the error, also for a subscription that the server has never acknowledged.
     pub(crate) fn listen_again_later(
         &mut self,
         state: &Arc<RequestState>,
         error: CallError,
     ) -> Result<(), CallError> {
-        // A request that is sent again may also time out, while the server starts.
+        // A subscription that was sent again may also time out, for example while the server starts.
         let is_lost = match error {
             CallError::Http(_) => true,
             CallError::TimedOut => state.is_sent_again(),
@@ -120,11 +122,12 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Sends the subscriptions again whose next attempt is due. Returns the time of the next attempt.
+    /// Sends each subscription again whose next attempt is due. Fails a subscription that has no attempt left. Returns
+    /// the time of the next attempt, or `None` if no subscription waits.
     pub(crate) fn send_subscriptions_again(&mut self, now: Millis) -> Option<Millis> {
         let all = self.reconnect?;
         let mut next = None;
-        // The application may have dropped the subscription.
+        // Skip each subscription that the application has dropped.
         for mut stream in
             mem::take(&mut self.closed_streams).into_iter().filter(|stream| stream.state.is_awaited())
         {
@@ -160,19 +163,21 @@ impl ClientSession {
         }
     }
 
-    /// Sets how the owner replaces a lost connection. Unsent requests then wait for the next connection.
+    /// Sets how the owner replaces a lost connection. `None` means that the owner does not. Otherwise, unsent requests
+    /// wait for the next connection.
     pub fn set_reconnect(&mut self, reconnect: Option<Reconnect>) {
         (self.reconnect, self.attempts) = (reconnect, reconnect);
     }
 
-    /// Returns whether a message that was not sent waits, for space in the transmit buffer or for the next connection.
+    /// Returns whether a message whose sending failed with `error` waits for space in the transmit buffer, or for the
+    /// next connection.
     pub(crate) fn must_retry(&self, error: SendError) -> bool {
         let may_reconnect = self.reconnect.is_some() && !self.is_closing;
         error == SendError::Busy || error == SendError::NotConnected && may_reconnect
     }
 
     /// Records the loss of a connection, and takes one of the attempts to reconnect. Returns the pause before the
-    /// attempt, or `None` if the client is closing or no attempt is left.
+    /// attempt. Returns `None` if the client is closing, no attempt is left, or the owner replaces no connection.
     ///
     /// The session drops requests of the server, and keeps unsent requests of the client and the input of the
     /// client's tasks. Until the new connection [opens](ClientSession::connection_opened), the handles call `wake`
@@ -193,7 +198,8 @@ impl ClientSession {
         Some(pause)
     }
 
-    /// Records a new connection, after [`Client::reconnect`](mcp_proto::Client::reconnect).
+    /// Records a new connection. Call this method after [`Client::reconnect`](mcp_proto::Client::reconnect). From now
+    /// on, the handles call this `wake`.
     pub fn connection_opened(&mut self, wake: Wake) {
         self.shared.open_connection(wake);
     }

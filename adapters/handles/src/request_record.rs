@@ -12,11 +12,12 @@ use crate::request_span::RequestSpan;
 /// The hooks of a server.
 pub(crate) type Hooks = Vec<Arc<dyn RequestHook>>;
 
-/// The record of a request, for hooks and a `tracing` span. Dropping the record calls the hooks and ends the span.
+/// The record of a request, for hooks and a `tracing` span. Dropping the record calls [`RequestHook::after`], and
+/// records the outcome in the span.
 pub(crate) struct RequestRecord {
     info: RequestInfo,
     hooks: Hooks,
-    /// The number of hooks that have received the request.
+    /// The number of hooks whose `before` was called.
     begun: usize,
     start: Instant,
     outcome: RequestOutcome,
@@ -24,8 +25,8 @@ pub(crate) struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// Starts the record of an event's request. Returns `None` if there is no request, or if the request has neither
-    /// hooks nor a span.
+    /// Starts the record of an event's request. Returns `None` if the event is not a request, or if the request has
+    /// neither hooks nor a span.
     pub(crate) fn begin(event: &Event<'_>, hooks: &Hooks) -> Option<Box<RequestRecord>> {
         let info = RequestInfo::new(event)?;
         let span = RequestSpan::new(&info);

@@ -50,7 +50,7 @@ pub(crate) enum Delivery {
     Done,
     /// The transmit buffer is full, or the server has other work first. The command must be applied again later.
     Blocked,
-    /// The open response accepts no more data now. Other commands may continue.
+    /// The open response accepts no more data now. The event loop may apply other commands.
     Paused {
         /// Whether the response has accepted a part of the data.
         has_written: bool,
@@ -86,7 +86,8 @@ impl ServerCommand {
         (self.apply)(server, shared)
     }
 
-    /// Ends the record after the command. If the server sent no response, the outcome is a cancellation.
+    /// Ends the record after the command. If the server sent no response, the outcome is
+    /// [`RequestOutcome::Cancelled`].
     pub(crate) fn finish_record(&mut self, server: &mut Server<'_>) {
         if let Some(record) = self.record.take() {
             let status = server.take_response_status().map(RequestOutcome::from);
@@ -151,8 +152,8 @@ impl ServerCommand {
         ServerCommand { is_urgent: true, ..command }
     }
 
-    /// Creates the command that ends a chunked response, as a failure if `failure` has a reason. If the response is
-    /// not open, the command fails the request.
+    /// Creates the command that ends a chunked response. `failure` is the reason if the response ends as a failure. If
+    /// the response is not open, the command responds with an error.
     pub(crate) fn end_chunks(ticket: Ticket, failure: Option<String>) -> ServerCommand {
         let command = ServerCommand::new(move |server, _| {
             match (server.chunks(ticket), &failure) {
@@ -182,8 +183,8 @@ impl ServerCommand {
         })
     }
 
-    /// Creates the command that sends a log message, within the request of `ticket` if there is one. Returns `None` if
-    /// the data does not serialize.
+    /// Creates the command that sends a log message. The message belongs to the request of `ticket`, or to no request
+    /// if `ticket` is `None`. Returns `None` if the data does not serialize.
     pub(crate) fn log<T: Serialize + ?Sized>(
         ticket: Option<Ticket>,
         level: Level,
@@ -203,8 +204,8 @@ impl ServerCommand {
         Some(ServerCommand { session_of: ticket, ..command })
     }
 
-    /// Creates the command that sends a notification of an extension, to the session or within a request. Returns
-    /// `None` if `params` serializes neither to an object nor to `null`.
+    /// Creates the command that sends a notification of an extension: within the request of `ticket`, or to the session
+    /// if `ticket` is `None`. Returns `None` if `params` serializes neither to an object nor to `null`.
     pub(crate) fn notify<T: Serialize + ?Sized>(
         ticket: Option<Ticket>,
         method: &str,
@@ -292,8 +293,8 @@ impl ServerCommand {
         })
     }
 
-    /// Creates the command that notifies the client of a completed elicitation in URL mode. With `ticket`, the command
-    /// sends nothing after the end of that request, because another session may be current then.
+    /// Creates the command that notifies the client of a completed elicitation in URL mode. If the request of `ticket`
+    /// has ended, the command sends nothing, because the server may then serve another session.
     pub(crate) fn elicitation_complete(ticket: Option<Ticket>, id: String) -> ServerCommand {
         let command =
             ServerCommand::new(move |server, _| match ticket.map(|ticket| server.reply(ticket).is_ok()) {

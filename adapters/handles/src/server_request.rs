@@ -14,8 +14,8 @@ use crate::owned::{view, write_members};
 
 /// A request of the server to the client.
 ///
-/// The request asks for the roots, for input of the user by form or URL, or for a message from the model. A request
-/// can also have a method of an extension. The contents come from the server and are not verified.
+/// The server requests the roots, input of the user by form or URL, or a message from the model. The method can also
+/// be one of an extension. The contents come from the server and are not verified.
 ///
 /// See `Connector::on_server_request`.
 #[derive(Debug)]
@@ -52,7 +52,8 @@ impl ServerRequest {
 
     /// Returns whether the server no longer waits for the response.
     ///
-    /// Returns `true` if the server cancelled the request, the timeout expired, or the connection is closed.
+    /// Returns `true` if the server cancelled the request, the timeout expired, or the connection is closed. For
+    /// required input (`2026-07-28`), also returns `true` if the client's request has ended.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.is_cancelled()
@@ -67,7 +68,7 @@ impl ServerRequest {
 
 /// The application's response to a [`ServerRequest`].
 ///
-/// If the response does not match the request, the client sends an error.
+/// If the response does not match the request, the response becomes an [error](InputResponse::error).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputResponse(Response);
 
@@ -84,7 +85,8 @@ enum Response {
 }
 
 impl InputResponse {
-    /// Reports that the user accepted the form. `fields` is a value that serializes to an object.
+    /// Reports that the user accepted the form. If `fields` does not serialize to an object, the response becomes an
+    /// [error](InputResponse::error).
     #[must_use]
     pub fn accept(fields: &(impl Serialize + ?Sized)) -> InputResponse {
         match json::to_string(fields) {
@@ -93,7 +95,8 @@ impl InputResponse {
         }
     }
 
-    /// Reports that the user accepted the form. `fields` is the JSON text of an object.
+    /// Reports that the user accepted the form. If `fields` is not the JSON text of an object, the response becomes an
+    /// [error](InputResponse::error).
     #[must_use]
     pub fn accept_json(fields: &str) -> InputResponse {
         match Json::parse(fields.as_bytes()) {
@@ -154,8 +157,8 @@ impl InputResponse {
         InputResponse(Response::Sample { model: model.into(), stop_reason: stop_reason.into(), blocks })
     }
 
-    /// Responds to a request with a method of an extension ([`InputRequest::Other`]). `result` is a value that
-    /// serializes to an object.
+    /// Responds to a request with a method of an extension ([`InputRequest::Other`]). If `result` does not serialize to
+    /// an object, the response becomes an [error](InputResponse::error).
     #[must_use]
     pub fn result(result: &(impl Serialize + ?Sized)) -> InputResponse {
         match json::to_string(result) {
@@ -273,7 +276,8 @@ pub struct ServerRequestResponder {
 }
 
 impl ServerRequestResponder {
-    /// Responds to the request. If the response does not match the request, the client sends an error.
+    /// Responds to the request. If the response does not match the request, the response becomes an
+    /// [error](InputResponse::error).
     pub fn respond(mut self, response: InputResponse) {
         self.response = Some(response.converted_for(&self.body.input()));
     }

@@ -18,7 +18,7 @@ impl StdioGuard {
     /// Duplicates both descriptors, then redirects stdin to `/dev/null` and stdout to stderr.
     ///
     /// # Errors
-    /// Stdin or stdout is not open, or stderr or `/dev/null` is missing.
+    /// Stdin, stdout or stderr is not open, `/dev/null` is missing, or the process has reached its limit of open files.
     pub fn acquire() -> io::Result<StdioGuard> {
         let stdin = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
         let stdout = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;

@@ -66,8 +66,9 @@ impl<'a> HttpAccess<'a> {
     /// Allows only requests with one of these tokens: `Authorization: Bearer TOKEN`. Other requests get 401 with a
     /// challenge.
     ///
-    /// Sessions belong to a user, whose number is the position of the token, from 1 on. The comparison takes the same
-    /// time for all tokens of the same length: see [`RequestHead::bearer_user`]. An empty token is never accepted.
+    /// Each session belongs to the user of a token. The number of the user is the position of the token in `tokens`,
+    /// from 1 on. The comparison takes the same time for all tokens of the same length: see
+    /// [`RequestHead::bearer_user`]. An empty token is never accepted.
     /// `bearer` replaces an earlier [`authorize`](HttpAccess::authorize).
     #[must_use]
     pub fn bearer(mut self, tokens: impl IntoIterator<Item = impl AsRef<str>>) -> HttpAccess<'a> {
@@ -125,8 +126,8 @@ impl<'a> HttpAccess<'a> {
     }
 
     /// Sets the function that signs session ids, for [`SessionMode::Sealed`]. `sign` returns a message authentication
-    /// code, such as a truncated HMAC with a key that all servers of a cluster share. Without `sign`, `initialize`
-    /// creates no session in this mode.
+    /// code, such as a truncated HMAC with a key that all servers of a cluster share. If no function is set,
+    /// `initialize` creates no session in this mode.
     ///
     /// [`SessionMode::Sealed`]: mcp_proto_http::server::SessionMode::Sealed
     #[must_use]

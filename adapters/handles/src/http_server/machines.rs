@@ -1,4 +1,4 @@
-//! `HttpMachines`: the state machine of HTTP and the core server behind it.
+//! `HttpMachines`: the state machine of HTTP, and the core server that it drives.
 
 use mcp_proto::server::{Change, Event};
 use mcp_proto::{Buffer, Millis, SendError, Server, Ticket};
@@ -12,10 +12,10 @@ const WAITING_BODIES: usize = 16;
 /// Maximum size of the unread output of all exchanges, as a number of responses of maximum length.
 const UNREAD_RESPONSES: usize = 4;
 
-/// The state machine of HTTP and the core server behind it.
+/// The state machine of HTTP, and the core server that it drives.
 ///
 /// An adapter keeps this value behind a lock. The holder of the lock passes requests to [`http`](HttpMachines::http),
-/// then calls [`run`](HttpMachines::run).
+/// and must then call [`run`](HttpMachines::run).
 #[derive(Debug)]
 pub struct HttpMachines<'i> {
     /// The exchanges and their sessions.
@@ -40,8 +40,8 @@ impl<'i> HttpMachines<'i> {
         HttpMachines { http, server, is_closed: false }
     }
 
-    /// Runs the machines until they wait or the server is closed. Returns the time of the next call, or `None` if only
-    /// input or a command requires one.
+    /// Runs the machines until they wait or the server is closed. Returns the time at which to call `run` again.
+    /// Returns `None` if the server is closed, or if only input, freed memory or a command requires a call.
     ///
     /// `on_event` is the handler of the application. `run` calls `on_output` for each exchange with new output.
     pub fn run(
@@ -94,7 +94,7 @@ impl<'i> HttpMachines<'i> {
         }
     }
 
-    /// Returns whether the server is closed. Exchanges then get no further output.
+    /// Returns whether the server is closed. A closed server produces no further output.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.is_closed
