@@ -27,7 +27,7 @@ impl AcceptRetry {
     /// Records a failure. Returns the pause before the next attempt.
     ///
     /// # Errors
-    /// `accept` has failed for about ten seconds, or the socket no longer listens.
+    /// `accept` has failed 101 times in a row, which takes about ten seconds, or the socket no longer listens.
     pub fn failed(&mut self, error: io::Error) -> io::Result<Duration> {
         use ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, InvalidInput, WouldBlock};
         match error.kind() {

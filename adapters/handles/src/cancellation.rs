@@ -23,6 +23,8 @@ impl Display for Cancelled {
 impl std::error::Error for Cancelled {}
 
 /// An observer of one request's cancellation. Clones observe the same request.
+///
+/// A request is also cancelled if its timeout expires, the session restarts, or the connection closes.
 #[derive(Debug, Clone)]
 pub struct Cancellation {
     task: Arc<Task>,
@@ -39,7 +41,8 @@ impl Cancellation {
         self.task.is_cancelled()
     }
 
-    /// Waits until the request is cancelled, possibly forever. Useful as one branch of a `select!`.
+    /// Waits until the request is cancelled. Waits forever if that never happens, so use the future as one branch of a
+    /// `select!`.
     pub async fn cancelled(&self) {
         self.task.cancelled.wait_until(|cancelled| cancelled.then_some(())).await;
     }

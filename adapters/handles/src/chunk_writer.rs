@@ -36,8 +36,8 @@ impl ChunkWriter {
         self.responder.cancellation()
     }
 
-    /// Writes the next part of a text. Waits until the whole part is in the transmit buffer, which frees space as the
-    /// client reads.
+    /// Writes the next part of a text. Waits until the whole part is in the transmit buffer, whose space becomes free
+    /// as the client reads.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, an earlier write
@@ -109,7 +109,8 @@ pub(crate) enum Chunk {
 }
 
 impl Chunk {
-    /// Writes the bytes from `at` on. Returns the offset after the last written byte, and whether no bytes are left.
+    /// Writes the bytes from the offset `at` on. Returns the offset after the last written byte, and whether no bytes
+    /// are left.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the response has ended.

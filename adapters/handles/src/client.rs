@@ -18,7 +18,7 @@ use crate::views::CallResult;
 
 /// The handle of a connected client.
 ///
-/// Clones share the connection, and any number of tasks may use it concurrently. The connection closes on
+/// Clones share the connection, and any number of async tasks may use it concurrently. The connection closes on
 /// [`close`](ClientHandle::close), or when the last clone is dropped.
 ///
 /// Dropping the future of a request cancels the request and notifies the server.

@@ -32,11 +32,11 @@ pub struct ClientSettings {
     pub requests: usize,
     /// Maximum number of requests that wait to be sent.
     pub waiting: usize,
-    /// Keep-alive pings, if enabled.
+    /// The settings of keep-alive pings. `None` disables the pings.
     pub keep_alive: Option<KeepAlive>,
-    /// The limits of tasks, if calls may become tasks.
+    /// The limits of tasks. `None` means that calls never become tasks.
     pub tasks: Option<TaskLimits>,
-    /// The function that creates the options of a task, if requests of the server may become tasks.
+    /// The function that creates the options of a task. `None` means that requests of the server never become tasks.
     pub client_tasks: Option<fn() -> TaskOptions>,
     /// The names of the extensions to declare, each with the JSON text of its settings.
     pub extensions: &'static [(&'static str, &'static str)],
@@ -48,7 +48,7 @@ pub struct ClientSettings {
     pub capabilities: ClientCapabilities,
     /// Whether the transport carries messages instead of lines.
     pub message_mode: bool,
-    /// The function that returns whether the transport permits calls of a tool. Lists omit tools without permission.
+    /// Returns whether the transport permits calls of a tool. Lists omit the other tools.
     pub permits_tool: fn(Json<'_>) -> bool,
 }
 
@@ -137,11 +137,11 @@ impl ClientSettings {
         Ok(client)
     }
 
-    /// Switches from [`Connect::Automatic`] to [`Connect::Handshake`] if the connection closed during the attempt.
-    /// The revisions must include one of the handshake era.
+    /// Switches from [`Connect::Automatic`] to [`Connect::Handshake`] if `error` is [`ConnectError::Closed`], and the
+    /// revisions include one of the handshake era.
     ///
-    /// Returns `true` if the settings have changed: the caller should then connect again. Some old servers exit when
-    /// they receive a request of the stateless era.
+    /// Returns `true` if the settings have changed: the caller should then connect again, because some old servers exit
+    /// when they receive a request of the stateless era.
     pub fn fall_back_to_handshake(&mut self, error: &ConnectError) -> bool {
         let has_handshake = !self.revisions.and(Revisions::HANDSHAKE).is_empty();
         let falls_back =
@@ -253,7 +253,7 @@ macro_rules! client_settings {
         /// server decides which requests become tasks. The callback of [`on_server_request`](Self::on_server_request)
         /// still responds to each request.
         ///
-        /// `options` returns options with new random bits for each task.
+        /// `options` must return options with new random bits at each call.
         #[must_use]
         pub fn client_tasks(mut self, options: fn() -> mcp_proto::client::TaskOptions) -> Self {
             self.settings.client_tasks = Some(options);

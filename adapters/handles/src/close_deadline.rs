@@ -20,7 +20,7 @@ impl CloseDeadline {
         time / 2
     }
 
-    /// Returns the time until this number of quarters of the limit has passed, or `Duration::MAX` without a limit.
+    /// Returns the time until this number of quarters of the limit has passed, or `Duration::MAX` if no limit is set.
     pub fn remaining(&self, quarters: u32) -> Duration {
         let Some((since, time)) = *lock(&self.0) else { return Duration::MAX };
         (time / 4).saturating_mul(quarters).saturating_sub(since.elapsed())

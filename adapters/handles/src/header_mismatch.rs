@@ -23,7 +23,7 @@ pub(crate) struct HeaderMismatches {
 }
 
 impl ClientSession {
-    /// Keeps a call that has failed with this error, if the call can be repeated. Otherwise returns the error.
+    /// Keeps a call that the server has refused with -32020 for the first time. Otherwise returns the error.
     pub(crate) fn repeat_later(
         &mut self,
         state: &Arc<RequestState>,
@@ -54,8 +54,8 @@ impl ClientSession {
         }
     }
 
-    /// If `state` is the request for the list of tools, repeats the waiting calls with the new list. Without the
-    /// list, the calls fail with their errors.
+    /// If `state` is the request for the list of tools, repeats the waiting calls. If that request has failed, the
+    /// calls fail with the server's errors.
     pub(crate) fn finish_list(
         &mut self,
         state: &Arc<RequestState>,

@@ -12,18 +12,19 @@ use crate::error::CallError;
 use crate::server_request::{HandlerCall, InputResponse, ResponseTarget};
 use crate::session::{ClientSession, MAX_SERVER_REQUESTS, call_error};
 
-/// Message of the error response to a request beyond the limit, or without a handler.
+/// Message of the error response if the limit is reached, or if the session has no handler.
 const TOO_MANY: &str = "Too many concurrent requests to the client";
 
-/// An input that the server requires. `response` holds the handler call until the application responds.
+/// An input that the server requires. Until the application responds, `response` is `Err` with the handler call, or
+/// with `None` if the session has no handler.
 pub(crate) struct RequiredInput {
     key: String,
     response: Result<InputResponse, Option<HandlerCall>>,
 }
 
 impl ClientSession {
-    /// Defers a request of the server, and passes the request to the application. Without a handler or a free slot,
-    /// responds with an error.
+    /// Defers a request of the server, and passes the request to the application. Responds with an error if the session
+    /// has no handler or no slot is free.
     pub(crate) fn handle_server_request(&mut self, request: ServerRequest<'_>) {
         let has_slot = self.server_requests.len() < MAX_SERVER_REQUESTS;
         let Some(handler) = self.handler.clone().filter(|_| has_slot) else {
@@ -40,8 +41,8 @@ impl ClientSession {
         }
     }
 
-    /// Passes the server's required inputs to the application. Fails the request if the server requires too many
-    /// inputs.
+    /// Passes the server's required inputs to the application. If the server requires too many inputs, cancels the
+    /// request, which then fails.
     pub(crate) fn request_inputs(&mut self, required: &InputRequired<'_>) {
         let ticket = required.ticket();
         // Each input occupies a task or a queue entry, so the number of inputs must have a limit.
@@ -75,7 +76,7 @@ impl ClientSession {
             ResponseTarget::ServerRequest(ticket) if self.server_requests.remove(&ticket).is_some() => {
                 self.responses.push_back((ticket, response));
             }
-            // The request was cancelled or has expired meanwhile.
+            // The server's request was cancelled or has expired meanwhile.
             ResponseTarget::ServerRequest(_) => {}
             ResponseTarget::RequiredInput(ticket, at) => self.accept_input(client, ticket, at, response),
         }

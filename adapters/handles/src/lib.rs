@@ -7,7 +7,7 @@
 //!   [`ServerShared`] (server). Both apply the commands of the handles, and return the time by which the event loop
 //!   must call again.
 //! - **The handles** ([`ClientHandle`], [`Responder`], …) work from any thread or task. Operations that wait are plain
-//!   [`Future`]s: an async runtime awaits them, a thread [blocks on them](block_on()).
+//!   [`Future`]s: async code awaits them, a thread [blocks on them](block_on()).
 //!
 //! [`ClientSession`] keeps the deadlines of unsent requests, and the state machine keeps the deadlines of sent
 //! requests. Handles wake the event loop with a [`Wake`].

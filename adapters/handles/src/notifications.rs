@@ -120,8 +120,8 @@ impl Subscription {
         self.notifications.next().await
     }
 
-    /// Returns the error that has ended the subscription, such as the last one after all attempts to reconnect. Returns
-    /// `None` for an open subscription, and for one that the server has ended.
+    /// Returns the error that has ended the subscription, such as the error of the stream after all attempts to
+    /// reconnect. Returns `None` for an open subscription, and for one that the server has ended.
     #[must_use]
     pub fn failure(&self) -> Option<CallError> {
         self.canceller.failure()

@@ -85,7 +85,7 @@ impl CallOptions {
         self
     }
 
-    /// Requests a task. Without [`task`](CallOptions::task), the server chooses the time to live.
+    /// Requests a task. If [`task`](CallOptions::task) was not called, the server chooses the time to live.
     pub(crate) fn or_task(mut self) -> Self {
         self.task.get_or_insert(Duration::MAX);
         self

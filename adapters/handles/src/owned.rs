@@ -162,8 +162,8 @@ pub enum Notification {
         /// The parameters, as JSON.
         params: Option<String>,
     },
-    /// The client lost the connection, or over HTTP the stream of a subscription, and has a new one. Subscriptions
-    /// continue, but the server did not report the changes between the two connections or streams.
+    /// A new connection has replaced a lost one. Over HTTP, also: a new stream has replaced the lost stream of a
+    /// subscription. Subscriptions continue, but the server did not report the changes in between.
     Reconnected,
     /// The server does not respond to pings.
     PeerUnresponsive,

@@ -64,14 +64,15 @@ pub(crate) struct RequestState {
     state: Signal<State>,
     /// Whether the request counts against the limit of requests in flight and waiting.
     is_counted: AtomicBool,
-    /// Whether the request was repeated.
+    /// Whether the request was repeated, because the server refused its header fields.
     is_repeated: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct State {
     stage: Stage,
-    /// How the request has ended. `None` until then: the acknowledgment of a subscription is a result, but not its end.
+    /// The end of the request: `Ok`, or the error. `None` until the request has ended. The acknowledgment of a
+    /// subscription is a result, but not an end.
     end: Option<Result<(), CallError>>,
     progress: VecDeque<Progress>,
     /// The attempts to send a subscription again. `None` until its stream has closed.
@@ -183,8 +184,9 @@ impl RequestState {
         });
     }
 
-    /// Sets the result, unless the request already has one. Ends the request and closes the notification queue, unless
-    /// the result is an acknowledged subscription. A consumer that sees the end of the queue also sees the failure.
+    /// Sets the result, unless the request already has one. Ends the request, and then closes the notification queue,
+    /// unless the result is an acknowledged subscription. A consumer that sees the end of the queue therefore also sees
+    /// the failure.
     pub(crate) fn complete(&self, result: Result<ResponseBody, CallError>) {
         let is_end = !matches!(result, Ok(ResponseBody::Listening(..)));
         self.state.update(|state| {
@@ -200,12 +202,13 @@ impl RequestState {
         }
     }
 
-    /// Returns the error with which the request has ended.
+    /// Returns the error with which the request has ended. Returns `None` if the request has not ended, or has ended
+    /// without an error.
     fn failure(&self) -> Option<CallError> {
         self.state.with(|state| state.end.clone()?.err())
     }
 
-    /// Ends the notifications of the request.
+    /// Closes the notification queue of the request, if there is one.
     fn close_queue(&self) {
         if let Some(queue) = &self.queue {
             queue.close();
@@ -214,8 +217,8 @@ impl RequestState {
 
     /// Cancels the request. Returns `None` if the request has already ended.
     ///
-    /// The inner value is the ticket to cancel. Only a sent request, or an acknowledged subscription, has a ticket to
-    /// cancel.
+    /// The inner value is the ticket that the client must cancel. The inner value is `None` if the request was not
+    /// sent.
     fn cancel(&self) -> Option<Option<Ticket>> {
         let ticket = self.take_ticket();
         if ticket.is_some() {
@@ -257,7 +260,7 @@ impl RequestState {
         })
     }
 
-    /// Returns the next progress notification, or `None` if the request has ended.
+    /// Returns the next progress notification, or `None` if the request has a result and no notification is left.
     async fn next_progress(&self) -> Option<Progress> {
         let next = |state: &mut State| match state.progress.pop_front() {
             Some(progress) => Some(Some(progress)),
@@ -304,15 +307,17 @@ impl<T> PendingRequest<T> {
         Arc::clone(&self.canceller.state)
     }
 
-    /// Returns the next progress notification or status of a task, or `None` if the request has ended.
+    /// Returns the next progress notification or status of a task. Returns `None` if the request has ended and no
+    /// notification is left.
     ///
-    /// Progress needs [`CallOptions::with_progress`]. The request keeps the last 64 notifications. Dropping this future
-    /// loses no notification.
+    /// The server sends progress notifications only with [`CallOptions::with_progress`]. The request keeps the last 64
+    /// notifications. Dropping this future loses no notification.
     pub async fn progress(&mut self) -> Option<Progress> {
         self.canceller.state.next_progress().await
     }
 
-    /// Returns the next notification of an extension that belongs to this request, or `None` if the request has ended.
+    /// Returns the next notification of an extension that belongs to this request. Returns `None` if the request has
+    /// ended and no notification is left.
     ///
     /// The `_meta` of such a notification contains the subscription id of the request. Only requests of
     /// [`begin_request`](crate::ClientHandle::begin_request) have such notifications. Dropping this future loses no
@@ -374,7 +379,7 @@ pub struct Canceller {
 }
 
 impl Canceller {
-    /// Returns the error with which the request has ended.
+    /// Returns the error with which the request has ended: see [`RequestState::failure`].
     pub(crate) fn failure(&self) -> Option<CallError> {
         self.state.failure()
     }

@@ -10,7 +10,7 @@ pub(crate) struct Promise<T, E: Clone> {
     lost: E,
 }
 
-/// The result of a command, when the command has been applied.
+/// The result of a command. `None` until the command has been applied or dropped.
 pub(crate) type PromisedResult<T, E> = Signal<Option<Result<T, E>>>;
 
 impl<T, E: Clone> Promise<T, E> {

@@ -13,8 +13,8 @@ impl ServerShared {
     /// Returns whether a client has subscribed to the resource with this URI.
     ///
     /// # Errors
-    /// Returns [`RequestError::Closed`] if the connection is closed. Returns [`RequestError::Invalid`] if the calling
-    /// thread owns the server, because that thread would wait for its own event loop.
+    /// Returns [`RequestError::Closed`] if the connection is closed. Returns [`RequestError::Invalid`] on the thread of
+    /// the event loop, because that thread would wait for itself.
     pub async fn is_watched(&self, uri: &str) -> Result<bool, RequestError> {
         self.check_may_wait()?;
         let (promise, result) = Promise::new(RequestError::Closed);
@@ -27,12 +27,13 @@ impl ServerShared {
         self.push(ServerCommand::end_subscription(ticket));
     }
 
-    /// Sends a notification of an extension: to the session (handshake era), or to the request in flight of `ticket`.
+    /// Sends a notification of an extension: within the request in flight of `ticket`, or to the session if `ticket` is
+    /// `None` (handshake era).
     ///
     /// See [`Server::notify`](mcp_proto::Server::notify) and
     /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription). Sends nothing if `params` serializes
-    /// neither to an object nor to `null`, or if there is no such session or request. If the transport has many
-    /// sessions, sends nothing without a ticket. Waits until the queue has space.
+    /// neither to an object nor to `null`, or if there is no such session or request. Also sends nothing if `ticket` is
+    /// `None` and the transport has many sessions. Waits until the queue has space.
     pub fn notify<T: Serialize + ?Sized>(
         &self,
         ticket: Option<Ticket>,

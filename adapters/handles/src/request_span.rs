@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::hook::{RequestInfo, RequestOutcome};
 
-/// The `tracing` span of a request. The value is empty without the feature `tracing`, and for requests without a span.
+/// The `tracing` span of a request. The value is empty without the feature `tracing`, and if no subscriber collects the
+/// span.
 ///
 /// The name of the span is `mcp_request`, and its level is `INFO`. The fields are `id`, `method`, `tool` (for calls),
 /// `outcome` and `elapsed_us`. The server records the last two fields when the request ends.

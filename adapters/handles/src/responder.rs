@@ -189,8 +189,9 @@ impl Responder {
     /// Sends a progress notification, if the client requested progress.
     ///
     /// `progress` must increase with each call; `message` may be empty. Waits while the queue of commands is full,
-    /// for example because the client does not read. Pass a `format!` as the message, because a `format_args!` cannot
-    /// be held across an await point.
+    /// for example because the client does not read. Does not wait on the thread of the event loop, if the request is
+    /// [cancelled](Responder::is_cancelled), or on lines between the chunks of a response. Pass a `format!` as the
+    /// message, because a `format_args!` cannot be held across an await point.
     pub fn progress<P: Into<Decimal>, M: Display>(
         &self,
         progress: P,
@@ -251,7 +252,7 @@ impl Responder {
     /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription).
     ///
     /// `params` is a value that serializes to an object, or `()`. Sends nothing if the request has ended, or `params`
-    /// is not valid. Waits while the queue of commands is full, for example because the client does not read.
+    /// is not valid. Waits like [`progress`](Responder::progress).
     pub fn notify<T: serde_core::Serialize + ?Sized>(
         &self,
         method: &str,
@@ -268,8 +269,8 @@ impl Responder {
 
     /// Sends a log message that belongs to this request.
     ///
-    /// Sends nothing if the client does not receive messages of this level. Waits while the queue of commands is
-    /// full, for example because the client does not read.
+    /// Sends nothing if the client does not receive messages of this level. Waits like
+    /// [`progress`](Responder::progress).
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         self.link.log(level, text)
     }
@@ -290,8 +291,7 @@ impl Responder {
     /// Notifies the client of this request that an elicitation in URL mode is complete: see
     /// [`OpenUrl`](mcp_proto::input::OpenUrl).
     ///
-    /// Only clients of `2025-11-25` receive the notification. Waits while the queue of commands is full, for example
-    /// because the client does not read.
+    /// Only clients of `2025-11-25` receive the notification. Waits like [`progress`](Responder::progress).
     pub async fn elicitation_complete(&self, id: &str) {
         let command = ServerCommand::elicitation_complete(Some(self.link.ticket), id.into());
         self.link.shared.send(command, Some(&self.link.task)).await;
@@ -299,17 +299,18 @@ impl Responder {
 
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
-    /// The client connects again after the retry time of the server, and receives all messages that it has missed.
-    /// Works only over HTTP, with a replay buffer of the server, in a session of `2025-11-25`. Other clients do not
-    /// know how to continue. See the section "Sending Messages to the Server" of the Streamable HTTP transport in the
-    /// specification of `2025-11-25`.
+    /// The client connects again after the retry time of the server, and receives all messages that it has missed. The
+    /// method has an effect only over HTTP, if the server has a replay buffer, in a session of `2025-11-25`. Other
+    /// clients would not connect again. See the section "Sending Messages to the Server" of the Streamable HTTP
+    /// transport in the specification of `2025-11-25`.
     pub fn release_connection(&self) {
         self.link.shared.push(ServerCommand::release_connection(self.link.ticket));
     }
 
     /// Returns whether the client no longer waits for the response.
     ///
-    /// Returns `true` if the request was cancelled, its timeout expired, or the connection is closed.
+    /// Returns `true` if the client cancelled the request, its timeout expired, the session restarted, or the
+    /// connection is closed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.link.task.is_cancelled()

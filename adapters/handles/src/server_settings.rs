@@ -37,7 +37,7 @@ pub struct ServerSettings<'i> {
     pub subscription_buffer: usize,
     /// Maximum number of tasks.
     pub tasks: usize,
-    /// Keep-alive pings, if enabled.
+    /// The settings of keep-alive pings. `None` disables the pings.
     pub keep_alive: Option<KeepAlive>,
     /// The hooks of every request.
     pub hooks: Vec<Arc<dyn RequestHook>>,
@@ -92,8 +92,8 @@ impl<'i> ServerSettings<'i> {
         self.workers.saturating_add(self.waiting)
     }
 
-    /// Creates the [`Server`], and configures it in place. Copies would need stack memory, which a thread keeps
-    /// forever.
+    /// Creates the [`Server`] on the heap, and configures it in place, because copies would need stack memory, which a
+    /// thread keeps forever.
     ///
     /// # Errors
     /// The configuration is invalid.

@@ -11,8 +11,8 @@ pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A locked value and the wakers of tasks that wait for changes.
 ///
-/// All methods call their closures under the lock. A closure must not drop a value whose destructor uses the same
-/// signal.
+/// All methods call their closures under the lock. A closure must not use the same signal, nor drop a value whose
+/// destructor uses the signal.
 #[derive(Debug, Default)]
 pub struct Signal<T> {
     inner: Mutex<Inner<T>>,
@@ -50,7 +50,8 @@ impl<T> Signal<T> {
         result
     }
 
-    /// Polls `ready` once. Only one task may poll, because the signal stores only the waker of the last call.
+    /// Calls `ready` once. If `ready` returns `None`, stores the waker of `context`. Only one task may poll, because
+    /// the signal stores only the waker of the last call.
     pub fn poll<R>(&self, context: &mut Context<'_>, ready: impl FnOnce(&mut T) -> Option<R>) -> Poll<R> {
         let mut inner = lock(&self.inner);
         if let Some(found) = ready(&mut inner.value) {

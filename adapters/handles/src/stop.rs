@@ -11,8 +11,8 @@ const MAX_TIME: Duration = Duration::from_secs(365 * 86_400);
 
 /// Stops servers from another thread, or on a signal.
 ///
-/// Clones share one switch. A switch stops any number of servers: see `Serve::stopped_by` of the adapter. If a server
-/// gets a switch that was used before, the running requests of the server have the remaining time.
+/// Clones share one switch. A switch stops any number of servers: see `Serve::stopped_by` of the adapter. A server that
+/// gets a switch after its use stops immediately, and its running requests have the remaining time.
 #[derive(Clone, Default)]
 pub struct Stop {
     state: Arc<Mutex<State>>,
@@ -52,9 +52,10 @@ impl Stop {
         lock(&self.state).until.is_some()
     }
 
-    /// Registers a callback of an adapter that receives the remaining time when the switch is used.
+    /// Registers a callback of an adapter. Each call of [`within`](Stop::within) passes its time to `on_stop`.
     ///
-    /// If the switch was used before, this method also calls `on_stop` immediately. `on_stop` must not block.
+    /// If the switch was used before, this method also calls `on_stop` immediately, with the remaining time. `on_stop`
+    /// must not block, and must not use the switch, which is locked.
     #[must_use = "dropping the registration removes the callback"]
     pub fn on_stop(&self, on_stop: impl Fn(Duration) + Send + 'static) -> StopListener {
         let mut state = lock(&self.state);

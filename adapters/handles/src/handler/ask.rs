@@ -37,7 +37,7 @@ impl Ask {
     /// [`Limits::request_timeout`](mcp_proto::server::Limits::request_timeout) of the server.
     ///
     /// # Errors
-    /// See [`RequestError`]. A handler passes [`RequestError::InputRequired`] on with `?`.
+    /// See [`RequestError`]. After [`RequestError::InputRequired`], the handler must return, for example with `?`.
     pub fn request<'r>(
         &'r self,
         input: &dyn Input,

@@ -26,7 +26,7 @@ const TOOL_HEADERS: usize = 1024 * 1024;
 
 /// The HTTP exchanges of one connection with a server at a URL. No method waits for the network.
 ///
-/// The owner performs each [`HttpAction`] with its HTTP library, and passes the parts of the responses as
+/// The owner must perform each [`HttpAction`] with its HTTP library, and pass the parts of the responses as
 /// [`HttpReport`]s.
 pub struct HttpExchanges {
     endpoint: HttpEndpoint,
@@ -37,12 +37,12 @@ pub struct HttpExchanges {
     reports: VecDeque<HttpReport>,
     /// The refusals of exchanges that have not ended.
     refusals: HashMap<ExchangeId, HttpFailure>,
-    /// A stream that has closed after its last message, and its failure if the request failed.
+    /// A stream that has closed after its last message, and the failure of its request, if there is one. The next call
+    /// of [`receive`](HttpExchanges::receive) passes them on.
     closed: Option<(StreamId, Option<HttpFailure>)>,
-    /// The failure of the last closed stream, until [`step`](HttpExchanges::step) looks for further input.
+    /// The failure of the last closed stream, until [`step`](HttpExchanges::step) receives again.
     failure: Option<HttpFailure>,
-    /// Whether the server has ended the session, and [`receive`](HttpExchanges::receive) has not returned the end
-    /// yet.
+    /// Whether the server has ended the session, and [`receive`](HttpExchanges::receive) has not reported the end yet.
     is_lost: bool,
 }
 
@@ -68,15 +68,15 @@ pub struct HttpReport {
     pub part: HttpPart,
 }
 
-/// A part of a response. A response has a head, any number of bytes, and an end. A response that fails early has only
-/// an end.
+/// A part of a response. The owner reports a head, any number of pieces of the body, and an end. If the request fails
+/// before the head, the owner reports only an end.
 #[derive(Debug)]
 pub enum HttpPart {
     /// The head.
     Head(Box<response::Parts>),
     /// Bytes of the body.
     Bytes(Bytes),
-    /// The end. Contains the reason if the request failed.
+    /// The end. Contains the reason if the request failed or the connection was lost.
     End(Option<String>),
 }
 
@@ -168,16 +168,17 @@ impl HttpExchanges {
         action
     }
 
-    /// Returns the failure of the last closed stream, until [`step`](HttpExchanges::step) looks for further input.
-    /// Returns `None` without a failure.
+    /// Returns the failure of the last closed stream, until [`step`](HttpExchanges::step) receives again. Returns
+    /// `None` if the stream closed without a failure.
     #[must_use]
     pub fn failure(&self) -> Option<HttpFailure> {
         self.failure.clone()
     }
 
-    /// Begins to send a message, and returns the action for the owner. Returns `None` if the message has to wait.
+    /// Begins to send a message, and returns the action for the owner. Returns `None` if the message must wait: pass
+    /// the message again later.
     pub fn send(&mut self, message: &OutboundMessage<'_>) -> Option<HttpAction> {
-        // Without a session, the server would process requests whose responses cannot arrive.
+        // After the end of the session, the server would process requests whose responses cannot arrive.
         if self.is_lost {
             return None;
         }
@@ -189,15 +190,15 @@ impl HttpExchanges {
         }
     }
 
-    /// Begins a request that is due without a new message, ends a stream that is open after its response, or ends the
-    /// request of a notification to which the server has not responded. Returns the action for the owner, or `None` if
+    /// Begins a request that needs no new message, or ends an exchange: its stream is still open after the response, or
+    /// the server has not responded to its notification or response. Returns the action for the owner, or `None` if
     /// nothing is due.
     pub fn send_due(&mut self, now: Millis) -> Option<HttpAction> {
         let exchange = self.http.poll(now)?;
         Some(self.request(exchange, None))
     }
 
-    /// Returns the time of the next [`send_due`](HttpExchanges::send_due), or `None` if nothing waits for a time.
+    /// Returns the time at which to call [`send_due`](HttpExchanges::send_due), or `None` if nothing waits for a time.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Millis> {
         self.http.next_deadline()
@@ -319,8 +320,8 @@ impl HttpExchanges {
         HttpAction::Continue
     }
 
-    /// Ends all exchanges and the session. Returns the request that ends the session on the server, or `None` without
-    /// a session. The owner must abort all other requests.
+    /// Ends all exchanges and the session. Returns the request that ends the session on the server. Returns `None` if
+    /// there is no session id, or if the request cannot be written. The owner must abort all other requests.
     pub fn shutdown(&mut self, now: Millis) -> Option<(ExchangeId, Box<Request<Bytes>>)> {
         self.http.shutdown(now);
         match self.send_due(now)? {
@@ -335,7 +336,8 @@ fn has_advice(failure: &HttpFailure) -> bool {
     failure.challenge.is_some() || failure.retry_after.is_some()
 }
 
-/// Returns the text of a header field. Each line of `WWW-Authenticate` has further challenges, so its lines are joined.
+/// Returns the text of the first line of a header field, or `None` if the field is missing. Joins all lines of
+/// `WWW-Authenticate`, because each line has further challenges.
 fn field_text(headers: &HeaderMap, name: &str) -> Option<String> {
     let mut lines = headers.get_all(name).iter().map(|line| String::from_utf8_lossy(line.as_bytes()));
     let first = lines.next()?.into_owned();
@@ -365,7 +367,7 @@ mod tests {
 
     use super::*;
 
-    /// Z-C2: a gateway may offer another scheme in a separate line.
+    /// A gateway may offer another scheme in a separate line.
     #[test]
     fn refusal_has_all_lines_of_the_challenge() {
         let mut settings = ClientSettings::new("test".into(), "1".into());

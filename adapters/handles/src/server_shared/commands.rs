@@ -41,7 +41,7 @@ impl ServerShared {
         is_new
     }
 
-    /// Changes the number of chunk writers without a write in progress.
+    /// Adds `change` to the number of chunk writers without a write in progress.
     pub(crate) fn add_idle_writers(&self, change: isize) {
         self.state.update(|state| state.idle_writers = state.idle_writers.saturating_add_signed(change));
     }
@@ -57,7 +57,8 @@ impl State {
         urgent > 0
     }
 
-    /// Returns whether a sender of a notification or a request may queue its command.
+    /// Returns whether a sender of a notification or a request may queue its command: if the queue has space, if a
+    /// chunk writer is idle (on lines), or if the connection is closed.
     ///
     /// On lines, the queue is blocked until the open response ends. The task of an idle writer may be the sender, so
     /// the sender must not wait for the end of this response.

@@ -33,7 +33,8 @@ const MAX_QUEUED_COMMANDS: usize = 64;
 
 /// State shared between a server's handles and its event loop.
 ///
-/// The owner of the [`Server`] runs this loop:
+/// Methods that wait until the queue has space do not wait on the thread of the event loop, or if the connection is
+/// closed. The owner of the [`Server`] runs this loop:
 ///
 /// ```ignore
 /// let _guard = shared.close_guard();
@@ -120,7 +121,8 @@ impl PendingChanges {
 
 /// The sessions of a server, for a transport with more than one session.
 pub trait Sessions {
-    /// Makes the server serve the session of a deferred request. Returns `false` if the server has other work first.
+    /// Makes the server serve the session of a deferred request. Returns `false` if the server must first do other
+    /// work: call the method again later.
     fn select(&mut self, server: &mut Server<'_>, ticket: Ticket) -> bool;
 
     /// Closes the HTTP connection of a deferred request, if the client can reconnect to the event stream of the
@@ -149,7 +151,7 @@ impl Sessions for OneSession {
 impl ServerShared {
     /// Creates the shared state for at most `limit` running requests.
     ///
-    /// `wake` makes the event loop call [`process_commands`](ServerShared::process_commands). `owner` is the thread
+    /// `wake` must make the event loop call [`process_commands`](ServerShared::process_commands). `owner` is the thread
     /// of the event loop, if it is known: methods that this thread calls never wait. The hooks observe every request
     /// that reaches the handler.
     #[must_use]
@@ -201,7 +203,7 @@ impl ServerShared {
         lock(&self.owner).is_some_and(|owner| owner == thread::current().id())
     }
 
-    /// Defers a request for at most `time`, and returns its responder. Without `time`, the timeout is
+    /// Defers a request for at most `time`, and returns its responder. If `time` is `None`, the timeout is
     /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout).
     ///
     /// Returns `None` if the limit of running requests is reached or no slot is free. The server then responds to the
@@ -310,8 +312,8 @@ impl ServerShared {
 
     /// Returns whether the connection must end, although responses are unsent.
     ///
-    /// Returns `true` two seconds after the time limit of a [`shutdown`](ServerShared::shutdown), and `false` without
-    /// a limit. A connection lasts that long only if the client does not read its responses.
+    /// Returns `true` from two seconds after the time limit of a [`shutdown`](ServerShared::shutdown) on, and `false`
+    /// if no limit is set. A connection lasts that long only if the client does not read its responses.
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {
         self.state.with(|state| state.shutdown_deadline).is_some_and(|at| at.plus(LAST_RESPONSES) <= now)
@@ -323,7 +325,7 @@ impl ServerShared {
         ServerCloseGuard(Arc::clone(self))
     }
 
-    /// Wakes senders, which wait for queue space, for a cancellation, or for the end of the connection.
+    /// Wakes all senders, which check again for queue space, a cancellation, or the end of the connection.
     fn wake_waiters(&self) {
         self.state.update(|_| {});
     }
@@ -343,7 +345,7 @@ impl ServerShared {
     }
 
     /// Like [`process_commands`](ServerShared::process_commands), for a transport with many sessions. Also returns
-    /// whether the server has anything new to do.
+    /// whether the call gave the server new work, so that the caller must poll the server again.
     #[inline]
     pub fn process_commands_in(
         &self,
