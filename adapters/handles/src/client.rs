@@ -208,14 +208,14 @@ impl ClientHandle {
     /// Every request without a result ends with [`CallError::Closed`]. The client writes unsent messages during the
     /// grace period ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)), and then closes the stdin of a child
     /// process. Requests beyond the limit of requests in flight, or without space in the transmit buffer, are not sent.
-    /// If the process does not exit in time, the client terminates and finally kills the process. The method waits for
-    /// the end of the connection.
+    /// If the process does not exit in time, the client terminates and finally kills the process. The returned future
+    /// waits for the end of the connection.
     pub async fn close(&self) -> Option<ExitStatus> {
         self.inner.shared.close(None);
         self.inner.shared.wait_closed().await
     }
 
-    /// Like [`close`](ClientHandle::close), but with a time limit that holds for any behavior of the server.
+    /// Like [`close`](ClientHandle::close), but with a time limit that holds even if the server does not cooperate.
     ///
     /// The limit also applies to a [`close`](ClientHandle::close) in progress. The first half of the time is for unsent
     /// messages and, over HTTP, for the end of the session on the server. Then the client closes the stdin of a child

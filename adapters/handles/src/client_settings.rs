@@ -22,7 +22,7 @@ pub struct ClientSettings {
     pub revisions: Revisions,
     /// Timeouts while connecting and closing.
     pub timeouts: Timeouts,
-    /// The maximum number of pages of a list.
+    /// The maximum number of pages of a list. A longer list fails.
     pub pages: u32,
     /// Maximum length of a server message, in bytes. The length of a line includes its newline.
     pub longest_line: usize,
@@ -40,7 +40,7 @@ pub struct ClientSettings {
     pub client_tasks: Option<fn() -> TaskOptions>,
     /// The names of the extensions to declare, each with the JSON text of its settings.
     pub extensions: &'static [(&'static str, &'static str)],
-    /// The methods of requests that the client handles, in extensions.
+    /// The methods of extensions whose server requests the client handles.
     pub methods: &'static [&'static str],
     /// The values of `resultType` that the client accepts, besides those of the specification.
     pub result_types: &'static [&'static str],
@@ -201,7 +201,8 @@ macro_rules! client_settings {
             self
         }
 
-        /// Sets the maximum number of pages of a list.
+        /// Sets the maximum number of pages of a list. Default: 1,000. A longer list fails with
+        /// [`CallError::Invalid`](crate::CallError::Invalid).
         #[must_use]
         pub fn pages(mut self, limit: u32) -> Self {
             self.settings.pages = limit;

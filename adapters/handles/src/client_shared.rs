@@ -18,7 +18,7 @@ use crate::pending::RequestState;
 use crate::server_request::{InputResponse, ResponseTarget};
 use crate::signal::Signal;
 
-/// The maximum length of a line that an error quotes, in bytes.
+/// The maximum length of the part of a line that an error quotes, in bytes.
 const QUOTED: usize = 200;
 
 /// State shared between a client's handles and its event loop: queued commands and the state of the
@@ -53,7 +53,7 @@ struct State {
 pub(crate) enum Command {
     Start(Arc<RequestState>),
     Cancel(Ticket, String),
-    /// The application's response to a server request.
+    /// The application's response to a server request or a required input.
     Respond(ResponseTarget, InputResponse),
     RootsChanged,
     /// Closes the connection. The optional time limits the wait for unsent messages.
@@ -110,7 +110,7 @@ impl ClientShared {
         self.in_flight_limit
     }
 
-    /// Returns the maximum number of requests in flight and waiting.
+    /// Returns the maximum number of requests that are in flight or wait to be sent.
     pub(crate) fn request_limit(&self) -> usize {
         self.in_flight_limit.saturating_add(self.waiting_limit)
     }

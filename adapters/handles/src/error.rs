@@ -201,7 +201,7 @@ pub enum CallError {
     Cancelled,
     /// The connection is closed.
     Closed,
-    /// The limit of requests that wait to be sent is reached.
+    /// The limits of requests in flight and of requests that wait to be sent are reached.
     Busy,
     /// The server, the client or the revision does not support the feature.
     Unsupported,

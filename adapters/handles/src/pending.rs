@@ -62,7 +62,7 @@ pub(crate) struct RequestState {
     /// The queue for notifications that belong to the request: of a subscription, or of an extension.
     pub(crate) queue: Option<Arc<NotificationQueue>>,
     state: Signal<State>,
-    /// Whether the request counts against the limit of requests in flight and waiting.
+    /// Whether the request counts against [`ClientShared::request_limit`].
     is_counted: AtomicBool,
     /// Whether the request was repeated, because the server refused its header fields.
     is_repeated: AtomicBool,
@@ -100,8 +100,8 @@ impl RequestState {
         Arc::new(RequestState { request, options, queue, state, is_counted, is_repeated })
     }
 
-    /// Stops counting the request against the limit of requests in flight and waiting. Returns `false` if the request
-    /// was not counted.
+    /// Stops counting the request against [`ClientShared::request_limit`]. Returns `false` if the request was not
+    /// counted.
     pub(crate) fn release_slot(&self) -> bool {
         self.is_counted.swap(false, Ordering::Relaxed)
     }

@@ -17,7 +17,7 @@ use crate::session::ClientSession;
 /// Longest pause between two attempts, unless the first pause is longer.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// Time for which a connection or the stream of a subscription must be open before it counts as restored.
+/// Time for which a connection, or the stream of a subscription, must be open before all attempts are available again.
 const STABLE: Millis = Millis::seconds(10);
 
 /// Number and timing of reconnection attempts: see `Connector::reconnect` of the adapter.
@@ -25,8 +25,8 @@ const STABLE: Millis = Millis::seconds(10);
 /// All attempts are available again when a connection has been open for ten seconds. A server that fails soon after
 /// each handshake is therefore not restarted forever.
 ///
-/// Over HTTP in `2026-07-28`, the same holds for each subscription. If its stream breaks, the client sends the
-/// subscription again. The subscription ends if no attempt is left.
+/// Over HTTP in `2026-07-28`, the stream of each subscription has its own attempts. If the stream breaks, the client
+/// sends the subscription again. The subscription ends if no attempt is left.
 ///
 /// If the server refuses an attempt with a time in seconds in `Retry-After`, the pause before the next attempt is at
 /// least that time. More than five minutes count as five minutes.
@@ -163,8 +163,8 @@ impl ClientSession {
         }
     }
 
-    /// Sets how the owner replaces a lost connection. `None` means that the owner does not. Otherwise, unsent requests
-    /// wait for the next connection.
+    /// Sets how the owner replaces a lost connection. `None` means that a lost connection is not replaced. Otherwise,
+    /// unsent requests wait for the next connection.
     pub fn set_reconnect(&mut self, reconnect: Option<Reconnect>) {
         (self.reconnect, self.attempts) = (reconnect, reconnect);
     }
@@ -179,8 +179,8 @@ impl ClientSession {
     /// Records the loss of a connection, and takes one of the attempts to reconnect. Returns the pause before the
     /// attempt. Returns `None` if the client is closing, no attempt is left, or the owner replaces no connection.
     ///
-    /// The session drops requests of the server, and keeps unsent requests of the client and the input of the
-    /// client's tasks. Until the new connection [opens](ClientSession::connection_opened), the handles call `wake`
+    /// The session drops requests of the server. The session keeps the client's unsent requests, and the required input
+    /// of its tasks. Until [`connection_opened`](ClientSession::connection_opened) is called, the handles call `wake`
     /// after each command.
     pub fn begin_attempt(&mut self, now: Millis, wake: Wake) -> Option<Millis> {
         if self.is_closing {

@@ -37,7 +37,7 @@ impl RequestRecord {
         Some(Box::new(RequestRecord { info, hooks, begun: 0, start, outcome, span }))
     }
 
-    /// Calls the hooks before the handler. Stops at the first hook that refuses the request, and returns the refusal.
+    /// Calls [`RequestHook::before`] of each hook, up to the first hook that refuses the request. Returns the refusal.
     pub(crate) fn before(&mut self) -> Result<(), Refusal> {
         for hook in &self.hooks {
             self.begun += 1;

@@ -21,12 +21,12 @@ use crate::server_shared::{RequestPermit, ServerShared};
 
 /// A deferred request: respond to it, or observe its cancellation.
 ///
-/// Dropping the responder without a response, even during a panic, sends an error response (-32603). Its message names
-/// a panic.
+/// Dropping the responder without a response, even during a panic, sends an error response (-32603). The message of the
+/// error says whether the thread panicked.
 #[must_use = "the request needs a response"]
 pub struct Responder {
     link: RequestLink,
-    /// The permit of a running request, released when the response is queued.
+    /// The permit of a running request. `None` after the response was queued.
     permit: Option<RequestPermit>,
     /// Whether a chunked response may be open.
     is_chunked: bool,
@@ -168,7 +168,8 @@ impl Responder {
         self.link.shared.push(command);
     }
 
-    /// Queues the end of a chunked response. `failure` is the reason if the response ends as a failure.
+    /// Queues the end of a chunked response, unless a response was queued before. `failure` is the reason if the
+    /// response ends as a failure.
     pub(crate) fn end_chunks(&mut self, failure: Option<String>) {
         self.finish(|ticket| ServerCommand::end_chunks(ticket, failure));
     }

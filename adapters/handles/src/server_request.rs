@@ -131,8 +131,8 @@ impl InputResponse {
         ))
     }
 
-    /// Responds with a text message from the model. `model` is the model's name; `stop_reason` is `endTurn`,
-    /// `maxTokens`, ….
+    /// Responds with a text message from the model. `model` is the model's name. `stop_reason` is the reason why the
+    /// message ended, such as `endTurn` or `maxTokens`.
     ///
     /// ```
     /// # use mcp_proto_handles::InputResponse;
@@ -145,8 +145,8 @@ impl InputResponse {
         InputResponse::sampled_json(model, stop_reason, [format!(r#"{{"type":"text","text":{text}}}"#)])
     }
 
-    /// Responds with a message from the model as content blocks in JSON. Revisions before `2025-11-25` allow exactly
-    /// one block.
+    /// Responds with a message from the model. Each item of `blocks` is the JSON text of a content block. Revisions
+    /// before `2025-11-25` allow exactly one block.
     #[must_use]
     pub fn sampled_json(
         model: &str,
@@ -291,7 +291,7 @@ impl Drop for ServerRequestResponder {
     }
 }
 
-/// A request that the application handles. Dropping this value reports a cancellation to the application.
+/// A request that the application handles. Dropping this value cancels the [`Cancellation`] of the request.
 #[derive(Debug)]
 pub(crate) struct HandlerCall(Arc<Task>);
 

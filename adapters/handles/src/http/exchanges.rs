@@ -80,7 +80,7 @@ pub enum HttpPart {
     End(Option<String>),
 }
 
-/// A message or an end that [`HttpExchanges::receive`] returns.
+/// A message or an end that [`HttpExchanges::receive`] passes on.
 #[derive(Debug)]
 pub enum HttpReceived<'m> {
     /// A message of this stream.

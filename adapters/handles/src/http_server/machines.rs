@@ -72,8 +72,8 @@ impl<'i> HttpMachines<'i> {
     }
 
     /// Moves output of an exchange to the end of `bytes`, until `bytes` has `limit` bytes or more, or no output is
-    /// left. The caller must read the head before the first call. Returns `true` if the response is complete and its
-    /// exchange has ended.
+    /// left. Before the first call, the caller must get the head from [`HttpServer::output`]. Returns `true` if the
+    /// response is complete and its exchange has ended.
     ///
     /// Call [`run`](HttpMachines::run) afterwards, because other exchanges may wait for the memory.
     pub fn take_output(

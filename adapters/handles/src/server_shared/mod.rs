@@ -82,7 +82,8 @@ struct State {
     running: usize,
     /// Number of chunk writers without a write in progress.
     idle_writers: usize,
-    /// Requested shutdown. The inner `None` means the server's grace period.
+    /// A requested shutdown that has not started. The inner value is the time limit; `None` means the server's grace
+    /// period.
     shutdown: Option<Option<Duration>>,
     shutdown_deadline: Option<Millis>,
     is_closed: bool,
@@ -119,7 +120,7 @@ impl PendingChanges {
     }
 }
 
-/// The sessions of a server, for a transport with more than one session.
+/// The sessions of a server, implemented by a transport with many sessions.
 pub trait Sessions {
     /// Makes the server serve the session of a deferred request. Returns `false` if the server must first do other
     /// work: call the method again later.
@@ -330,7 +331,7 @@ impl ServerShared {
         self.state.update(|_| {});
     }
 
-    /// Applies queued commands to the server while its transmit buffer has space.
+    /// Applies queued commands to the server while the transmit buffer has space.
     ///
     /// Call this method after every event, after a wake-up, and at the returned time. At this time,
     /// [`is_overdue`](ServerShared::is_overdue) returns `true`. Returns `None` if no shutdown has a time limit.

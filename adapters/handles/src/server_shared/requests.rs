@@ -56,7 +56,7 @@ impl ServerShared {
         }
     }
 
-    /// Records a request that was sent to the client. Cancels the request if its caller no longer waits.
+    /// Records a request that was sent to the client. Cancels all requests whose callers no longer wait.
     pub(crate) fn request_sent(&self, ticket: Ticket, pending: PendingResponse) {
         self.state.with(|state| state.outbound.insert(ticket, pending));
         self.cancel_abandoned();

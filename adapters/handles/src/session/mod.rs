@@ -59,9 +59,9 @@ pub struct ClientSession {
     pub(crate) was_lost: bool,
     /// The settings with which the owner replaces a lost connection. `None` if the owner replaces no connection.
     pub(crate) reconnect: Option<Reconnect>,
-    /// The remaining attempts to reconnect, and the pause before the next attempt.
+    /// The remaining attempts to reconnect, with the pause before the next attempt.
     pub(crate) attempts: Option<Reconnect>,
-    /// The time at which the connection was established.
+    /// The time of the first call of `process_commands` after the handshake. `None` before that call.
     pub(crate) connected_at: Option<Millis>,
     /// Returns whether the transport permits calls of a tool.
     permits_tool: fn(Json<'_>) -> bool,
@@ -140,8 +140,8 @@ impl ClientSession {
 
     /// Executes the commands of the handles, and sends messages that fit into the transmit buffer.
     ///
-    /// Call this method after every event, after a wake-up, and at the returned time. Returns `None` if the session
-    /// has no deadline.
+    /// Call this method after every event, after a wake-up, and at the returned time. Returns `None` if nothing waits
+    /// for a time.
     pub fn process_commands(&mut self, client: &mut Client<'_>, now: Millis) -> Option<Millis> {
         let attempt = self.send_subscriptions_again(now);
         for command in self.shared.take_commands() {
