@@ -41,8 +41,7 @@ impl Cancellation {
         self.task.is_cancelled()
     }
 
-    /// Waits until the request is cancelled. Waits forever if that never happens, so use the future as one branch of a
-    /// `select!`.
+    /// Waits until the request is cancelled. The wait may never end, so use this future as one branch of a `select!`.
     pub async fn cancelled(&self) {
         self.task.cancelled.wait_until(|cancelled| cancelled.then_some(())).await;
     }

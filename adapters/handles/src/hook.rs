@@ -12,8 +12,8 @@ use crate::owned::view;
 
 /// Hooks before and after each request that reaches the handler: for authorization and metrics.
 ///
-/// The server answers some requests by itself, such as `initialize`, `ping`, or a static list. Neither the handler
-/// nor a hook receives these requests. The methods of a hook run in the event loop, so they must not block.
+/// The server responds to some requests by itself, such as `initialize`, `ping`, or a static list. Neither the handler
+/// nor a hook receives these requests. The methods of a hook must not block, because they run in the event loop.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};

@@ -28,8 +28,9 @@ struct State {
 }
 
 impl NotificationQueue {
-    /// Adds a notification. Does not add a queued change again. If the queue is full, counts the notification as
-    /// missed. Until the queue has reported the missed notifications, also counts later notifications as missed.
+    /// Adds a notification. Does not add a change that is already in the queue. If the queue is full, counts the
+    /// notification as missed. Until the consumer has received [`Notification::Missed`], also counts later
+    /// notifications as missed.
     pub(crate) fn push(&self, notification: Notification) {
         self.state.update(|state| {
             let is_change = matches!(notification, Notification::Changed(_) | Notification::Updated(_));

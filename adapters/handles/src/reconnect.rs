@@ -101,8 +101,9 @@ pub(crate) struct ClosedStream {
 }
 
 impl ClientSession {
-    /// Keeps a subscription that the client sends again: its HTTP stream has closed with this error, and the owner
-    /// reconnects. Otherwise returns the error, also for a subscription that the server has never acknowledged.
+    /// Keeps a subscription whose HTTP stream has closed with this error, if the client sends the subscription again.
+    /// Otherwise returns the error: the owner does not reconnect, the client is closing, or the server has never
+    /// acknowledged the subscription.
     pub(crate) fn listen_again_later(
         &mut self,
         state: &Arc<RequestState>,

@@ -100,9 +100,9 @@ impl Responder {
     /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). On lines, waits until no other response is
     /// open.
     ///
-    /// On lines, all other messages wait for the end of the response. Between two chunks, notifications of all senders
-    /// are queued, without a limit. The task must not send a request to the client between two chunks, because
-    /// the client would receive the request only after the response.
+    /// On lines, all other messages wait for the end of the response. Between two chunks, the notifications of all
+    /// senders are queued without a limit. The caller must not wait for a request to the client between two chunks,
+    /// because the client would receive the request only after the response.
     ///
     /// While the response is open, the timeout is
     /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and every chunk restarts the
@@ -263,7 +263,7 @@ impl Responder {
         self.link.shared.send_notification(command, Some(&self.link.task))
     }
 
-    /// Notifies the client that a list or a resource has changed.
+    /// Notifies all clients of the server that a list or a resource has changed. Never waits.
     pub fn changed(&self, change: Change<'_>) {
         self.link.shared.changed(change);
     }
@@ -317,7 +317,7 @@ impl Responder {
         self.link.task.is_cancelled()
     }
 
-    /// Waits until the request is cancelled. Useful as one branch of a `select!`.
+    /// Waits until the request is cancelled: see [`Cancellation::cancelled`].
     pub async fn cancelled(&self) {
         self.link.cancellation().cancelled().await;
     }

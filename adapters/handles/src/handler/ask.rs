@@ -20,9 +20,9 @@ use crate::signal::lock;
 ///
 /// In `2026-07-28`, a server sends no requests. If the input is not known yet, [`request`](Ask::request) returns
 /// [`RequestError::InputRequired`], and the handler must return. The handler's result is not used, because the response
-/// asks the client for the input instead. The client sends the request again with the input, and the handler runs
-/// **again from its beginning**. In the new run, `request` returns the known input immediately. So request input before
-/// the handler changes anything, and in the same order in each run.
+/// requires the input instead. The client sends the request again with the input, and the handler runs **again from its
+/// beginning**. In the new run, `request` returns the known input immediately. Therefore the handler must request input
+/// before it changes anything, and in the same order in each run.
 ///
 /// The server does not store the input between two runs: the client sends all earlier input again, in the member
 /// `requestState` of the request. So this input is as untrusted as any response of a client.
@@ -89,7 +89,7 @@ pub struct ReceivedInput {
     responses: Vec<String>,
 }
 
-/// A request that a handler answers outside of the event loop.
+/// A request to which a handler responds outside of the event loop.
 pub trait HandledRequest: Defer {
     /// Copies the input that the client sent with the request.
     fn received_input(&self) -> ReceivedInput;
@@ -150,7 +150,8 @@ impl InputState {
         InputState { received, requested: 0, required: None }
     }
 
-    /// Returns the known response, or the reason why there is none. Returns `None` if the server must send a request.
+    /// Returns the known response, or the reason why there is none. Returns `None` if the response cannot require
+    /// input, as in the handshake era: the caller then sends a request.
     fn request(
         &mut self,
         input: &dyn Input,

@@ -35,7 +35,7 @@ pub struct HttpExchanges {
     /// Reports to handle before the reports of the HTTP library: the rest of a body, and requests that cannot
     /// be sent.
     reports: VecDeque<HttpReport>,
-    /// The refusals of exchanges that have not ended.
+    /// The statuses with which the server refused requests, for exchanges that have not ended.
     refusals: HashMap<ExchangeId, HttpFailure>,
     /// A stream that has closed after its last message, and the failure of its request, if there is one. The next call
     /// of [`receive`](HttpExchanges::receive) passes them on.

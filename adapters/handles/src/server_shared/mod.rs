@@ -44,7 +44,7 @@ const MAX_QUEUED_COMMANDS: usize = 64;
 ///         PumpStatus::Closed => break,
 ///         PumpStatus::Woken if shared.is_overdue(now()) => break,
 ///         PumpStatus::Woken => {}
-///         PumpStatus::Event => shared.handle_event(&mut server, &mut handler),
+///         PumpStatus::Event => _ = shared.handle_event(&mut server, &mut handler),
 ///     }
 /// }
 /// ```
