@@ -32,7 +32,7 @@ pub(crate) struct Batch<'b> {
     buffer: Buffer<'b>,
 }
 
-/// Flags of the batches that exist.
+/// Flags: whether a batch is in the line, and whether a batch is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Batches(u8);
 
@@ -40,7 +40,7 @@ impl Batches {
     pub(crate) const NONE: Batches = Batches(0);
     /// The line is a batch, and the server has not reached the end of the batch.
     const IN_LINE: Batches = Batches(1);
-    /// A batch without unhandled members awaits deferred responses or transmit space.
+    /// The server has handled all members of a batch, which awaits deferred responses or transmit space.
     const OPEN: Batches = Batches(2);
 
     pub(crate) fn in_line(self) -> bool {
@@ -114,8 +114,8 @@ impl<'b> Batch<'b> {
 }
 
 impl Counts {
-    /// Returns three numbers for the batch of the next response: the start and the end of the stored responses, and the
-    /// maximum number of further responses.
+    /// Returns the start and the end of a batch's stored responses, and the maximum number of further responses.
+    /// `in_line` selects the batch in the line, otherwise the open batch.
     fn region(&self, in_line: bool) -> (usize, usize, usize) {
         let (from, to, left) = match in_line {
             true => (self.open_end, self.end, self.left),
@@ -129,7 +129,7 @@ impl Counts {
 pub(crate) struct BatchHooks {
     /// Begins the batch of a line.
     pub(super) begin: fn(&mut ServerState<'_>, &[u8], StreamId) -> Received,
-    /// Handles the next member or the end of the batch in a line. The output must have space for a response.
+    /// Handles the next member or the end of the batch in the line. The caller must have reserved space for a response.
     pub(super) handle_next: fn(&mut ServerState<'_>, &[u8], StreamId, &mut Spans) -> Received,
     /// Returns the maximum size of the next response, in bytes.
     pub(super) available: fn(&ServerState<'_>) -> usize,

@@ -4,8 +4,8 @@ use crate::server::call::Call;
 use crate::server::reply::Reply;
 
 impl<'a> Call<'a> {
-    /// Returns the output schema of the tool in a static catalog. Returns `None` without a schema, or in builds that
-    /// do not check results.
+    /// Returns the output schema of the tool. Returns `None` if the tool has no schema or belongs to a dynamic list,
+    /// and in builds that do not check results.
     #[inline]
     pub(crate) fn schema_to_check(&self) -> Option<&'a str> {
         if cfg!(all(feature = "derive", feature = "std", debug_assertions)) {

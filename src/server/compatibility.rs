@@ -20,12 +20,12 @@ impl ServerConfig<'_> {
     /// Sets whether the session accepts `shutdown` and `exit` of LSP. Default: `true`.
     ///
     /// MCP does not have these methods of the Language Server Protocol (LSP), but some clients send them. The server
-    /// responds to `shutdown` with an empty result. The server then refuses new requests (-32600). The application
-    /// may respond to requests in flight until the [grace](crate::server::Limits::grace) period expires. The
-    /// notification `exit` ends the input. Without `exit`, the server ends the connection after the grace period.
-    /// Without a session, and in `2026-07-28`, the server treats both methods like unknown methods. The same applies to
-    /// a server of [several sessions](crate::server::Session), such as one over HTTP, because the methods would end all
-    /// sessions.
+    /// responds to `shutdown` with an empty result. The server then refuses new requests (-32600). The application may
+    /// respond to requests in flight until the [grace](crate::server::Limits::grace) period expires. The notification
+    /// `exit` ends the input. Without `exit`, the server ends the connection after the grace period. Before
+    /// `initialize`, and in messages of `2026-07-28`, the server treats both methods like unknown methods. A server of
+    /// [several sessions](crate::server::Session), such as one over HTTP, always treats both like unknown methods,
+    /// because the methods would end all sessions.
     #[must_use]
     pub const fn lsp_shutdown(mut self, understood: bool) -> Self {
         self.lsp_shutdown = understood;
@@ -53,7 +53,8 @@ pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
     answered
 }
 
-/// Returns whether a notification of a session is `exit`, and the server accepts this method.
+/// Returns whether a notification is `exit`, and the server accepts this method. A notification whose `_meta` names a
+/// revision of the stateless era belongs to no session, and is not accepted.
 pub(crate) fn is_exit(state: &mut ServerState<'_>, method: Str<'_>, params: Json<'_>) -> bool {
     if !accepts_lsp_shutdown(state) || state.peer.session.is_none() || method != "exit" {
         return false;

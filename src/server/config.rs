@@ -76,9 +76,9 @@ pub struct Limits {
     pub request_timeout: Millis,
     /// The grace period of an ending connection, in milliseconds. Default: two seconds.
     ///
-    /// The period starts after the end of the input or after `shutdown`. Requests in flight may finish until the period
-    /// expires. The client then has a second period of the same length to read the remaining output. The second period
-    /// restarts whenever the client reads.
+    /// The period starts at the end of the input, at [`Server::shutdown`](crate::Server::shutdown), or at the client's
+    /// `shutdown` request. Requests in flight may finish until the period expires. The client then has a second period
+    /// of the same length to read the remaining output. The second period restarts whenever the client reads.
     pub grace: Millis,
     /// The maximum number of consecutive error responses without an id. Default: eight.
     ///
@@ -164,8 +164,8 @@ pub enum SecondInitialize {
     /// may reuse the id of a request in flight. Before the handshake is complete, the server also restarts the session
     /// if `initialize` reuses such an id.
     ///
-    /// A server of [several sessions](crate::server::Session), such as one over HTTP, refuses the request under both
-    /// policies, because the restart would drop the requests of all sessions.
+    /// A server of [several sessions](crate::server::Session), such as one over HTTP, refuses a second `initialize`
+    /// under both policies, because the restart would drop the requests of all sessions.
     Restart,
 }
 
@@ -209,8 +209,8 @@ impl<'i> ServerConfig<'i> {
     /// Sets the features. A server links only the features that its configuration names.
     ///
     /// With the feature `alloc` of this crate, the server joins features of one kind, so a server can consist of parts.
-    /// A list then has the entries of all parts, in order. The server refuses a configuration in which two parts have
-    /// an entry with the same name or URI. Without `alloc`, name one feature of each kind.
+    /// A list then has the entries of all parts, in order. [`Server::new`](crate::Server::new) refuses a configuration
+    /// in which two parts have an entry with the same name or URI. Without `alloc`, name one feature of each kind.
     ///
     /// ```
     /// use mcp_proto::server::{ServerConfig, Tool, Tools};
@@ -313,8 +313,8 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Refuses each request for the application if every slot is taken. The error (-32603) contains the number of
-    /// slots.
+    /// While every slot is taken, refuses each request to which the application would respond. The error (-32603)
+    /// contains the number of slots.
     ///
     /// By default the server emits these requests: the application can still respond immediately, or call
     /// [`busy`](crate::server::Call::busy). A server without slots always emits requests.
@@ -346,8 +346,8 @@ impl<'i> ServerConfig<'i> {
     }
 
     /// Creates a table of tasks that grows on the heap: see [`TaskTable::grown`](crate::server::TaskTable::grown).
-    /// Returns `None` if the server does not have the feature [`Tasks`](crate::server::Tasks). Such a server does not
-    /// link the code of tasks.
+    /// Returns `None` if the configuration does not name the feature [`Tasks`](crate::server::Tasks). A server with
+    /// such a configuration does not link the code of tasks.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn grown_tasks(&self, limit: usize, text: usize) -> Option<crate::server::TaskTable<'static>> {

@@ -50,7 +50,8 @@ pub(crate) trait Sealed {
         Received::Done
     }
 
-    /// Returns whether the feature has this method of an extension, for requests or for notifications.
+    /// Returns whether the feature has this method of an extension. The flag selects the methods of requests, otherwise
+    /// those of notifications.
     fn has_extension_method(&self, _: Str<'_>, _is_request: bool) -> bool {
         false
     }
@@ -113,7 +114,7 @@ pub(crate) trait Sealed {
     }
 }
 
-/// Writes the capability of a feature with a list, and declares `listChanged` if it is set.
+/// Writes the capability of a feature with a list. Declares `listChanged` if `list_changed` is `true`.
 pub(crate) fn write_list_capability(key: &str, list_changed: bool, out: &mut Writer<'_>) {
     out.key(key);
     out.begin_object();
@@ -151,7 +152,7 @@ pub(crate) struct Request<'r, 'b> {
 
 impl<'r, 'b> Request<'r, 'b> {
     /// Creates a request, and finds the frequent members of `params` in one search. Each later search visits all
-    /// members again. `spans` contains none of these members yet.
+    /// members again. The caller must not have set the spans of these members.
     #[inline]
     pub(crate) fn new(
         state: &'r mut ServerState<'b>,
@@ -305,8 +306,8 @@ impl<'r, 'b> Request<'r, 'b> {
         received
     }
 
-    /// Emits the request as an event. Refuses a request with invalid input responses. If `refuse_when_full` is set,
-    /// also refuses a request while every slot is taken.
+    /// Emits the request as an event. Refuses a request with invalid input responses. If `refuse_when_full` is set and
+    /// the server has slots, also refuses a request while every slot is taken.
     #[inline]
     pub(crate) fn emit_request(&mut self, kind: RequestKind, event: MakeEvent) -> Received {
         let (limit, taken) = (self.state.peer.in_flight.limit(), self.state.peer.in_flight.len());

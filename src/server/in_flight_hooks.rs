@@ -16,7 +16,8 @@ use crate::server::reply::Pending;
 use crate::server::server_state::{RequestTable, ServerState};
 use crate::time::Millis;
 
-/// Hooks of requests in flight. `ServerState` stores a reference to the hooks if the server has slots.
+/// Hooks of requests in flight. A server has these hooks once `Server::in_flight` or a similar method has set the
+/// slots.
 pub(crate) struct InFlightHooks {
     find: fn(&RequestTable<'_>, Json<'_>, StreamId) -> Option<Ticket>,
     id: for<'t> fn(&'t RequestTable<'_>, Ticket) -> &'t [u8],
@@ -25,14 +26,14 @@ pub(crate) struct InFlightHooks {
     clear: fn(&mut RequestTable<'_>),
     expire: fn(&mut ServerState<'_>) -> bool,
     write_queued: fn(&mut ServerState<'_>),
-    /// Hooks of outbound requests. The first outbound request, or `replace_session`, sets these hooks.
+    /// Hooks of outbound requests. `None` until the server sends a request or `Server::replace_session` is called.
     outbound: Option<&'static OutboundHooks>,
 }
 
 /// The hooks of a server without outbound requests.
 pub(crate) static INBOUND: InFlightHooks = InFlightHooks::new(None);
 
-/// The hooks of a server that has sent a request, or that replaces its session.
+/// The hooks of a server that has sent a request or replaced its session.
 pub(crate) static WITH_OUTBOUND: InFlightHooks = InFlightHooks::new(Some(OUTBOUND_HOOKS));
 
 impl InFlightHooks {
@@ -51,8 +52,8 @@ impl InFlightHooks {
 }
 
 impl ServerState<'_> {
-    /// Returns the hooks of outbound requests. Returns `None` if the server has sent no request and replaces no
-    /// session.
+    /// Returns the hooks of outbound requests. Returns `None` if the server has neither sent a request nor replaced its
+    /// session since its creation or last reset.
     pub(crate) fn outbound_hooks(&self) -> Option<&'static OutboundHooks> {
         self.in_flight_hooks?.outbound
     }
@@ -63,7 +64,7 @@ impl ServerState<'_> {
         (hooks.find)(&self.peer.in_flight, id, owner)
     }
 
-    /// Returns the earliest deadline of the requests in flight.
+    /// Returns the earliest deadline of the requests in flight, or `None` if no request has a deadline.
     pub(crate) fn in_flight_deadline(&self) -> Option<Millis> {
         (self.in_flight_hooks?.next_deadline)(&self.peer.in_flight)
     }

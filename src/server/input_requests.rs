@@ -131,7 +131,8 @@ enum Stage {
     Response(ResponseKind, usize),
     /// The server cannot send the request.
     NotSent,
-    /// The call ended before its input request. The next step cancels the input request.
+    /// The call ended before its input request. The next step cancels this input request. `None` means that there is
+    /// nothing to cancel.
     Ended(Option<Ticket>),
 }
 
@@ -234,8 +235,8 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
         }
     }
 
-    /// Sends the input request of a call. If the call has ended, cancels the input request. Returns whether the input
-    /// request has an outcome.
+    /// Sends the input request of a call. If the call has ended, cancels the input request. Returns whether the call
+    /// now needs its response: the input request has an outcome, or the server cannot send it.
     fn send(&mut self, index: usize, server: &mut Server<'_>) -> bool {
         let timeout = self.timeout;
         let Some(place) = self.calls.get_mut(index) else { return false };
@@ -268,7 +269,7 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
         }
     }
 
-    /// If the transmit buffer has space, responds to a call whose input request has an outcome.
+    /// If the transmit buffer has space, responds to a call for which `send` returned `true`.
     fn respond(context: &mut C, index: usize, server: &mut Server<'_>)
     where
         C: AsMut<Self>,

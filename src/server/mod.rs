@@ -5,21 +5,21 @@
 //!
 //! | feature | events | response methods |
 //! |---|---|---|
-//! | [`Tools`] | [`Event::Call`], [`Event::ListTools`] | [`Call::text`], [`content`](Call::content), [`fail`](Call::fail), … |
-//! | [`Resources`] | [`Event::ReadResource`], [`Event::ListResources`], [`Event::ListTemplates`] | [`ReadResource::text`], [`blob`](ReadResource::blob), … |
+//! | [`Tools`] | [`Event::Call`], [`Event::ListTools`] | [`Call::text`], [`Call::content`], [`Call::fail`], … |
+//! | [`Resources`] | [`Event::ReadResource`], [`Event::ListResources`], … | [`ReadResource::text`], [`ReadResource::blob`], … |
 //! | [`Prompts`] | [`Event::GetPrompt`], [`Event::ListPrompts`] | [`GetPrompt::messages`] |
 //! | [`Completion`], for prompts and resources | [`Event::Complete`] | [`Complete::values`] |
 //! | [`Logging`] | none: the server stores the level | [`Server::log`], [`Call::log`] |
 //! | [`Subscriptions`] | [`Event::Listening`], [`Event::Subscribed`] | [`Server::changed`] |
 //! | [`AuthorizedSubscriptions`] | [`Event::SubscriptionRequest`] | [`SubscriptionRequest::accept_if`] |
-//! | [`Extensions`] | [`Event::Request`], [`Event::Notification`] | [`ExtensionRequest::result`], [`result_with`](ExtensionRequest::result_with), … |
-//! | [`Tasks`] | [`Event::TaskResult`], [`Event::TaskInput`], [`Event::TaskCancelled`] | [`Call::into_task`], [`Server::task`] |
+//! | [`Extensions`] | [`Event::Request`], [`Event::Notification`] | [`ExtensionRequest::result_with`], … |
+//! | [`Tasks`] | [`Event::TaskResult`], [`Event::TaskInput`], … | [`Call::into_task`], [`Server::task`] |
 //!
 //! The server lists a static catalog by itself. The server emits a `List…` event only for a dynamic list, which the
 //! application provides. A method such as [`Call::text`] consumes the request and cannot fail. For long work,
-//! [`Call::defer`] returns a ticket and [`Server::reply`] responds later. [`Event::Cancelled`] and [`Event::Expired`]
-//! report that the application can no longer respond. With [`Call::chunked`], a result may be larger than the transmit
-//! buffer. With [`Tool::streamed`], one argument may be larger than the receive buffer.
+//! [`Call::defer`] returns a ticket, with which [`Server::reply`] responds later. [`Event::Cancelled`] and
+//! [`Event::Expired`] report that the application can no longer respond. With [`Call::chunked`], a result may be larger
+//! than the transmit buffer. With [`Tool::streamed`], one argument may be larger than the receive buffer.
 //!
 //! A server can also request input from its client: see [`input`](crate::input). In the handshake era the application
 //! calls [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` the application calls
@@ -194,9 +194,9 @@ pub struct Server<'b> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Open,
-    /// The input has ended, and a line waits for transmit space. If the client reads no output within the grace period,
-    /// the server drops the connection. If all output is read, the server ends the chunked response that blocks the
-    /// line.
+    /// The input has ended, and a line waits for transmit space. The grace period restarts whenever the client reads.
+    /// When the period expires, the server drops the connection. If the client has read all output by then, the server
+    /// instead ends the chunked response that blocks the line.
     InputEnded,
     /// The application may still respond to requests in flight.
     Grace,
@@ -226,7 +226,8 @@ impl Server<'_> {
         PollStep::Io(deadline)
     }
 
-    /// Returns the latest time of the next poll, or `None` without a deadline. The caller polls earlier if bytes move.
+    /// Returns the time by which the caller must poll again, or `None` if no deadline is pending. The caller also polls
+    /// after each read and write.
     fn deadline(&self) -> Option<Millis> {
         let state = &self.state;
         let has_timers = state.peer.in_flight.len() > 0
@@ -273,7 +274,8 @@ impl Server<'_> {
     /// the server combines repeated changes into one notification.
     ///
     /// After the handshake, the server notifies the client of a changed list if the feature with this list declared
-    /// `listChanged`. With [`Subscriptions`], the server also notifies every subscription to that list or resource.
+    /// `listChanged`. With [`Subscriptions`] or [`AuthorizedSubscriptions`], the server also notifies every
+    /// subscription to that list or resource.
     pub fn changed(&mut self, change: Change<'_>) {
         self.state.record_change(change);
     }
@@ -309,7 +311,8 @@ impl Server<'_> {
 
     /// Frees the unused memory of a grown receive buffer and a grown transmit buffer.
     ///
-    /// A grown buffer also shrinks without this call: after many small messages, and after five idle seconds.
+    /// A buffer that has grown beyond 16 KiB also shrinks without this call: after many small messages, and after five
+    /// idle seconds.
     pub fn trim(&mut self) {
         self.input.trim();
         self.state.peer.output.trim();

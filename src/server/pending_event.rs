@@ -33,7 +33,8 @@ pub(crate) enum PendingEvent {
     StreamClosed(Ticket),
     /// The span `arguments` is `clientInfo`, the span `meta` is `capabilities`.
     Connected(Revision),
-    /// An event of a feature that needs no response. `ticket` belongs to a subscription, or is `Ticket::NONE`.
+    /// An event that a feature defines and that needs no response. `ticket` belongs to a subscription, or is
+    /// `Ticket::NONE`.
     Feature {
         event: MakeFeatureEvent,
         ticket: Ticket,
@@ -90,7 +91,7 @@ pub(crate) enum TaskEvent {
     Cancelled(TaskTicket),
     Expired(TaskTicket),
     /// The client's responses to input requests. The span `arguments` is the object of responses. `accepted` has one
-    /// bit for each of the first 32 members.
+    /// bit for each of the first 32 members. A set bit means that the member responds to an open input request.
     Responses {
         ticket: TaskTicket,
         accepted: u32,
@@ -144,8 +145,8 @@ pub(crate) enum RequestKind {
     List {
         first: [u8; 4],
     },
-    /// A request for the result of the task in this slot. `is_requested` is set when the server requests the result from
-    /// the application.
+    /// A request for the result of the task in this slot. `is_requested` is whether the server has requested the result
+    /// from the application by an event.
     TaskResult {
         task: [u8; 2],
         is_requested: bool,

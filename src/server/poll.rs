@@ -42,8 +42,8 @@ impl Server<'_> {
         }
     }
 
-    /// Releases the line of the last event. If the application dropped the request without a response, responds with
-    /// an error first.
+    /// Releases the line of the last event. No effect if that event is still pending or had no line. If the application
+    /// dropped the request of the event without a response, responds with an error first.
     #[inline]
     pub(super) fn finish_event(&mut self) {
         if !self.state.peer.line_event.begin_poll(self.state.pending_event.is_none()) {
@@ -112,7 +112,8 @@ impl Server<'_> {
         true
     }
 
-    /// Emits `Writable` if the output has space for a response. Returns whether the event is set.
+    /// Emits `Writable` if no batch is in the line and the output has space for a response. Returns whether the event
+    /// is set.
     #[cold]
     fn emit_writable(&mut self) -> bool {
         let has_space = !self.state.batches.in_line() && self.state.peer.reserve_response();
@@ -148,8 +149,8 @@ impl Server<'_> {
         let class = (line == LineKind::Message && !in_line)
             .then(|| Class::new(bytes, input.scanner(), state.config.missing_jsonrpc));
         let needs_space = match class {
-            // A cancellation may end the request of pending messages. Send these messages first, unless they wait for
-            // the end of an open message, because a cancellation may end the open message.
+            // A cancellation may end the request to which pending messages belong. Send these messages first, unless
+            // they wait for the end of an open message, because a cancellation may end the open message.
             Some(Class::Notification) => {
                 state.pending_changes.any(ChangeSet::ANY_PENDING) && !state.peer.output.holds_messages()
             }
@@ -232,8 +233,8 @@ impl Server<'_> {
         self.release();
     }
 
-    /// Emits `Writable` if a chunked response awaits space that no other message takes. Otherwise continues the end of
-    /// the connection, if the end has begun. Returns whether the server advanced.
+    /// Emits `Writable` if a chunk did not fit, and no other message takes the space that is free now. Otherwise
+    /// continues the end of the connection, if the end has begun. Returns whether the server advanced.
     fn drain(&mut self) -> bool {
         if self.state.peer.in_flight.len() > 0 && self.state.poll_chunks(Ticket::NONE) {
             return true;
@@ -266,8 +267,8 @@ impl Server<'_> {
             }
             let grace =
                 self.state.ending == Ending::Grace && self.state.peer.now < self.state.ending_deadline;
-            // After `shutdown` the client may still send messages. Wait for `exit`, so that the server handles these
-            // messages.
+            // After a `shutdown` request the client may still send messages. Wait for `exit`, so that the server
+            // handles these messages.
             let awaits_exit = self.state.awaits_exit && !ended && grace;
             if !awaits_exit && self.state.peer.in_flight.len() == 0 && self.state.peer.output.is_empty() {
                 return self.state.peer.lifecycle.apply(Trigger::Drained);

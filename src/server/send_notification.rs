@@ -58,10 +58,11 @@ impl Server<'_> {
         })
     }
 
-    /// Notifies a `2025-11-25` client that a URL elicitation is complete. See [`OpenUrl`](crate::input::OpenUrl).
+    /// Notifies a `2025-11-25` client that a URL elicitation is complete. `id` is the elicitation id of the
+    /// [`OpenUrl`](crate::input::OpenUrl).
     ///
     /// # Errors
-    /// [`SendError::Unsupported`] in other revisions, or if the client did not declare `elicitation.url`.
+    /// [`SendError::Unsupported`]: the session has another revision, or the client did not declare `elicitation.url`.
     /// [`SendError::NotConnected`], [`SendError::Busy`], [`SendError::Unwritable`]: as for
     /// [`request`](Server::request).
     pub fn elicitation_complete(&mut self, id: &str) -> Result<(), SendError> {
@@ -108,8 +109,8 @@ impl ServerState<'_> {
     }
 }
 
-/// Returns whether notifications may still belong to this request. No notification may follow the response that ends
-/// a subscription.
+/// Returns whether the server may still send notifications of this request. No notification may follow the response
+/// that ends a subscription.
 fn may_notify(inbound: &Inbound<Context>) -> bool {
     let is_answered = inbound.subscription().is_some_and(|[_, flags]| flags.any(ChangeSet::SUBSCRIBED));
     inbound.state.is_deferred() && !is_answered

@@ -124,7 +124,7 @@ impl<'b> Server<'b> {
         self
     }
 
-    /// Sets the table of tasks like [`tasks`](Server::tasks). The server stores the table on the heap.
+    /// Sets the table of tasks like [`tasks`](Server::tasks). The server moves the table to the heap.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn tasks_owned(mut self, table: TaskTable<'b>) -> Server<'b> {
@@ -146,9 +146,9 @@ impl<'b> Server<'b> {
 
     /// Enables batches in sessions of `2025-03-26`. A batch is a JSON array of messages.
     ///
-    /// No other revision has batches. Call this if the server supports `2025-03-26`: otherwise the server responds to
-    /// each batch with one error (-32600) and processes no member. `responses` stores 24 bytes of state, and the
-    /// responses until the server sends them as one message.
+    /// No other revision has batches. Call this method if the server supports `2025-03-26`. Without a batch buffer, the
+    /// server responds to each batch with one error (-32600) and processes no member. `responses` stores 24 bytes of
+    /// state, and the responses to the members until the server sends them as one message.
     ///
     /// The server emits the events of the members in order, as if each member were a line. The array of responses is
     /// subject to the size limit of one response. Each request of a batch reserves space for an error response: about
@@ -215,8 +215,8 @@ impl<'b> Server<'b> {
     }
 }
 
-/// Checks the configuration. Checks that the receive buffer holds an id, and the transmit buffer the server's own
-/// messages.
+/// Checks the configuration and the buffer sizes. The receive buffer must hold an id, and the transmit buffer the
+/// server's own messages.
 #[inline(never)]
 pub(super) fn check(
     config: &ServerConfig<'_>,

@@ -33,7 +33,7 @@ pub(crate) fn begin_result(
 /// Returns the id of an error response, or the text for a missing id. Up to `2025-06-18` the text is `null`. Since
 /// `2025-11-25` the text is empty, and the error has no member `id`.
 ///
-/// Without a session the text is `null`, unless the server supports only the stateless era.
+/// If `session` is `None`, the text is `null`, unless the server supports only the stateless era.
 #[cold]
 pub(crate) fn id_or_missing<'i>(
     id: &'i [u8],
@@ -53,7 +53,7 @@ pub(crate) fn id_or_missing<'i>(
 
 /// Returns a function that writes a tool result, with the contents that `body` writes. The `bool` argument is whether
 /// to add empty structured content if the result has none. The function returns whether the result is valid, and
-/// whether it is a failure.
+/// whether the result is a failure. Only the first call of the function runs `body`.
 pub(crate) fn once_tool_result(
     body: impl FnOnce(&mut ToolResult<'_, '_>),
 ) -> impl FnMut(&mut Writer<'_>, Revision, bool) -> (bool, bool) {
@@ -74,7 +74,8 @@ pub(crate) fn write_error_message(out: &mut Writer<'_>, message: &dyn WriteText)
     out.display(message);
 }
 
-/// Writes the message of the error object for a `ProtocolError`.
+/// Writes the message of the error object for a `ProtocolError`. If `detail` is `None`, the message ends with the limit
+/// of the error, if any.
 pub(crate) fn write_error(out: &mut Writer<'_>, error: ProtocolError, detail: Option<&dyn WriteText>) {
     let limit = match error {
         ProtocolError::TooManyInFlight { limit } => Some((limit, ")")),
@@ -100,8 +101,8 @@ pub(crate) fn refuse_revision(
     request.refuse_with(ProtocolError::UnsupportedRevision, code, &mut write)
 }
 
-/// Writes the message and the data of the unsupported-revision error. Quotes the requested version if it is short and
-/// consists of harmless characters.
+/// Writes the message and the data of the unsupported-revision error. Replaces a requested version that is long or has
+/// unusual characters with `?`.
 pub(super) fn write_unsupported(out: &mut Writer<'_>, requested: Str<'_>, offer: Revisions) {
     write_error_message(out, &ProtocolError::UnsupportedRevision.message());
     out.key("data");
