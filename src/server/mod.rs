@@ -6,7 +6,7 @@
 //! | feature | events | response methods |
 //! |---|---|---|
 //! | [`Tools`] | [`Event::Call`], [`Event::ListTools`] | [`Call::text`], [`Call::content`], [`Call::fail`], … |
-//! | [`Resources`] | [`Event::ReadResource`], [`Event::ListResources`], … | [`ReadResource::text`], [`ReadResource::blob`], … |
+//! | [`Resources`] | [`Event::ReadResource`], [`Event::ListResources`], … | [`ReadResource::text`], … |
 //! | [`Prompts`] | [`Event::GetPrompt`], [`Event::ListPrompts`] | [`GetPrompt::messages`] |
 //! | [`Completion`], for prompts and resources | [`Event::Complete`] | [`Complete::values`] |
 //! | [`Logging`] | none: the server stores the level | [`Server::log`], [`Call::log`] |
