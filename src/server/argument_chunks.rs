@@ -96,17 +96,18 @@ impl PendingArgument {
 type MakeArgumentEvent =
     for<'a> fn(&PendingArgument, &'a LineDecoder<'_>, &'a ServerState<'_>) -> Option<Event<'a>>;
 
-/// The function that handles streamed arguments. Only tools with a streamed argument link the function.
+/// The function that handles streamed arguments. Only servers with such an argument link the function.
 ///
-/// With `None`, an incomplete line fills the buffer. The function sets the event of the next chunk, removes the chunk
-/// of the last event from the line, or does nothing. Returns whether an event is set.
+/// `None` means that an incomplete line fills the buffer. The function sets the event of the next chunk, removes the
+/// chunk of the last event from the line, or does nothing. The function returns whether an event is set.
 ///
-/// With `Some`, a line with chunks has ended, and the value is the outcome of the line. If the outcome is not a call of
-/// the tool, the function sets the event of the abort. Returns whether the caller must apply the outcome.
+/// `Some` means that a line with chunks has ended, with this outcome. If the outcome is not a call of the tool, the
+/// function sets the event of the abort. The function returns whether the caller must apply the outcome.
 pub(crate) type ArgumentHook = fn(&mut Server<'_>, Option<(Received, &Spans)>) -> bool;
 
 impl Server<'_> {
-    /// Handles an incomplete line that fills the buffer. Returns whether an event is set.
+    /// Handles an incomplete line that fills the buffer. Returns whether an event is set. If not, discards a line that
+    /// still fills the buffer.
     #[cold]
     pub(super) fn handle_full_buffer(&mut self) -> bool {
         let has_event = self.handle_arguments(None);

@@ -58,7 +58,7 @@ fn is_notification(scanner: &Scanner) -> bool {
 
 /// Handles a valid JSON text.
 ///
-/// If the class may need a response, the output must have space for a response.
+/// If the class may need a response, the caller must have reserved space for a response.
 #[inline(never)]
 pub(crate) fn handle_message(
     state: &mut ServerState<'_>,
@@ -126,15 +126,15 @@ fn handle_invalid(
 }
 
 impl ServerState<'_> {
-    /// Sets the next error that the server reports, and returns [`Received::Failed`].
+    /// Sets the error that the server reports next, and returns [`Received::Failed`].
     #[cold]
     pub(crate) fn fail(&mut self, error: ProtocolError) -> Received {
         self.peer.pending_error = Some(error);
         Received::Failed
     }
 
-    /// Responds to an invalid message with an error. After too many errors without an id, sends no response, and the
-    /// result is `Muted`.
+    /// Responds to an invalid message with an error, and reports the error. After too many errors without an id, sends
+    /// no response, and reports `Muted` instead.
     ///
     /// If `id` is empty or too long, the error has no id. [`Limits::invalid_in_a_row`](crate::server::Limits) limits
     /// consecutive errors without an id.
@@ -244,7 +244,8 @@ fn refuse_duplicate(request: &mut Request<'_, '_>, method: Str<'_>, is_stateless
     Some(request.refuse_text(ProtocolError::DuplicateId, detail))
 }
 
-/// Finds the feature with this method of the specification, and the index of the method in the feature.
+/// Finds the feature with this method of the specification, and the index of the method in the feature. Returns `None`
+/// if the revision or the server lacks the method.
 ///
 /// Caches the last method, because consecutive requests often have the same method.
 #[inline]

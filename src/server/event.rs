@@ -27,7 +27,7 @@ use crate::server::send_request::Response;
 use crate::server::server_state::ServerState;
 use crate::server::tasks::{TaskInput, TaskResult, TaskTicket};
 
-/// An event of a server. The event borrows the server, so the application drops the event before the next poll.
+/// An event of a server. The event borrows the server, so the application must drop the event before the next poll.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -100,8 +100,8 @@ pub enum Event<'a> {
         reason: Option<Str<'a>>,
     },
     /// The timeout of a deferred request, the time to live of its automatic task, or the grace period of the connection
-    /// expired. The server responds with an error, ends a [chunked](Call::chunked) response as a failure, or removes
-    /// the task. The ticket is no longer valid.
+    /// expired. The ticket of the request is no longer valid. The server responds with an error, ends a
+    /// [chunked](Call::chunked) response as a failure, or removes the task.
     ///
     /// The server also emits this event for a request that waits for the result of a task. The ticket is then unknown
     /// to the application.
@@ -154,7 +154,7 @@ impl Server<'_> {
         self.other_event()
     }
 
-    /// Returns the pending event, of any kind.
+    /// Removes and returns the pending event.
     // Not inlined, so that the code of requests, which are the most frequent events, stays together.
     #[inline(never)]
     fn other_event(&mut self) -> Option<Event<'_>> {

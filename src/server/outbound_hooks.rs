@@ -25,15 +25,16 @@ use crate::server::server_state::{NegotiatedSession, ServerState};
 
 /// Hooks of outbound requests.
 pub(crate) struct OutboundHooks {
-    /// Handles a response: the line, and the scanner with its spans. Returns `None` if the server never used the id,
+    /// Handles the response in the line, with the scanner of the line. Returns `None` if the server never used the id,
     /// or used it in another session.
     pub(super) on_response: fn(&mut ServerState<'_>, &[u8], &Scanner, &mut Spans) -> Option<Received>,
 
-    /// Handles an unreadable line. Returns `None` if the line is not a response to an outbound request.
+    /// Handles an unreadable line. Returns `None` if the line is not a response to an outbound request of the current
+    /// session.
     pub(super) on_unreadable_line: fn(&mut ServerState<'_>, &LineDecoder<'_>, LineKind) -> Option<Received>,
 
-    /// Handles progress, and `notifications/roots/list_changed` of a client that declared this notification: the line,
-    /// the method and the parameters. Returns `None` for any other notification.
+    /// Handles progress, and `notifications/roots/list_changed` of a client that declared this notification. Returns
+    /// `None` for any other notification.
     pub(super) on_notification:
         fn(&mut ServerState<'_>, &[u8], Str<'_>, Span, &mut Spans) -> Option<Received>,
 
@@ -43,7 +44,8 @@ pub(crate) struct OutboundHooks {
     /// Handles the deadline of a request. Starts the timeout, or ends the request.
     pub(super) on_deadline: fn(&mut ServerState<'_>, Ticket),
 
-    /// Writes the cancellation of the first request in the queue. The caller must have reserved the space.
+    /// Writes the cancellation of the first request in the queue, unless its response has arrived meanwhile. The caller
+    /// must have reserved the space.
     pub(super) write_cancelled: fn(&mut ServerState<'_>, Ticket),
 
     /// Fails all outbound requests that await a response. Each failure causes an event. With `true`, also discards all

@@ -45,8 +45,8 @@ impl<'a> Pending<'a> {
 /// Access to the [`ServerState`] behind a [`Reply`].
 ///
 /// The trait object hides the lifetime of the state, so that a `Reply` has only one lifetime. Every server links the
-/// methods of the trait. Therefore an operation has its own method only if the operation differs for a call that has
-/// become a task.
+/// methods of the trait. Therefore only operations that differ for a call that has become a task have their own
+/// methods.
 pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn Act);
 
@@ -85,8 +85,8 @@ impl StateAccess for ServerState<'_> {
 /// Responds to one request, now or later.
 ///
 /// A response method consumes the reply, and cannot fail, except [`chunked`](Reply::chunked). If a response is too
-/// large, not valid, or does not suit the request, such as [`text`](Reply::text) for a prompt, the server sends an error
-/// response (-32603) instead, and the next event is a [`ProtocolError`].
+/// large, not valid, or does not suit the request, such as [`text`](Reply::text) for a prompt, the server sends an
+/// error response (-32603) instead, and the next event is a [`ProtocolError`].
 ///
 /// Dropping a reply sends no response. If the application drops the request of an event, the server responds with an
 /// error at the next poll. If the application drops the reply to a [deferred](crate::server::Call::defer) request, the
@@ -225,8 +225,9 @@ impl<'a> Reply<'a> {
     /// The request stays open, even after an error.
     ///
     /// # Errors
-    /// [`SendError::NotWanted`]: the request has no progress token, or `progress` has not grown.
-    /// [`SendError::Unwritable`]: the transmit buffer has no space besides the space reserved for the response.
+    /// [`SendError::NotWanted`]: the request has no progress token, `progress` has not grown, or the call has become a
+    /// [task](crate::server::Tasks::automatic). [`SendError::Unwritable`]: the transmit buffer has no space besides the
+    /// space reserved for the response.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,
@@ -248,8 +249,8 @@ impl<'a> Reply<'a> {
     /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`](crate::server::Logging).
     /// [`SendError::NotWanted`]: the client does not receive messages of this level, or the call has become a task.
     /// [`SendError::NotConnected`]: the request belongs to another session than the
-    /// [current](crate::Server::replace_session) one.
-    /// [`SendError::Unwritable`]: the transmit buffer has no space besides the space reserved for the response.
+    /// [current](crate::Server::replace_session) one. [`SendError::Unwritable`]: the transmit buffer has no space
+    /// besides the space reserved for the response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
         self.write_log(level, logger, &mut |out: &mut Writer<'_>| {
             out.display(&text);
@@ -321,8 +322,8 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Responds with a result. If `fits` is `false`, the result does not belong to the kind of the request, and the
-    /// server responds as if `body` returned `false`.
+    /// Responds with a result. `fits` is whether the kind of the request can have this result. If not, the server
+    /// responds as if `body` returned `false`.
     pub(crate) fn result(self, fits: bool, shape: Shape, body: &mut dyn WriteBody) {
         let mut invalid = |_: &mut Writer<'_>| false;
         self.respond(shape, if fits { body } else { &mut invalid });

@@ -97,9 +97,9 @@ impl Inbound<Context> {
         self.context.is_batched()
     }
 
-    /// Returns whether the request ends when this stream closes. Returns `true` for deferred requests and
-    /// subscriptions of the stateless era on this stream. Also returns `true` for requests of a session that ends,
-    /// and for a chunked response that has begun on this stream.
+    /// Returns whether the request ends when this stream closes. Returns `true` for deferred requests and subscriptions
+    /// of the stateless era on this stream. Also returns `true` for deferred requests of a session if this stream
+    /// stands for the session, and for a chunked response that has begun on this stream.
     pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
         let has_owner = self.context.revision().era() == Era::Stateless || self.context.is_keyed();
         let is_owned = has_owner && self.owner() == stream;

@@ -1,7 +1,7 @@
 //! Requests that the server sends in the handshake era: roots, elicitation, sampling, ping, and methods of extensions.
 //!
 //! These requests share the slots of deferred requests. The first request sets the `OutboundHooks`, which handle the
-//! responses. A server that sends no requests and replaces no session does not link the hooks.
+//! responses. A program that sends no requests and replaces no session does not link the hooks.
 //!
 //! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
 
@@ -49,8 +49,8 @@ impl RequestOptions {
         self
     }
 
-    /// Relates the request to this deferred request of the current session. In message mode the server sends the
-    /// request on the stream of the deferred request.
+    /// Relates the request to the client's deferred request with this ticket, which must belong to the current session.
+    /// In message mode the server sends the request on the stream of the deferred request.
     #[must_use]
     pub const fn during(mut self, request: Ticket) -> Self {
         self.during = Some(request);
@@ -180,7 +180,8 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Returns the session, or [`SendError::NotConnected`] if the connection is not ready for requests.
+    /// Returns the session, or [`SendError::NotConnected`] if the handshake is not complete or the connection is
+    /// ending.
     pub(super) fn ready_session(&self) -> Result<NegotiatedSession, SendError> {
         self.state.peer.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
     }
@@ -225,7 +226,7 @@ impl Server<'_> {
 }
 
 impl ServerState<'_> {
-    /// Writes a request, for which the caller has reserved the space. `params` writes the parameters for the id, and
+    /// Writes a request. The caller must have reserved the space. `params` gets the id, writes the parameters, and
     /// returns whether the parameters are valid.
     pub(crate) fn write_request(
         &mut self,

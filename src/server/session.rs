@@ -118,7 +118,7 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::Busy`]: the machine has not handled a received message completely, or an event is pending.
-    /// [`SendError::NotConnected`]: the machine is ending.
+    /// [`SendError::NotConnected`]: the connection is ending or closed.
     pub fn replace_session(&mut self, session: Session) -> Result<Session, SendError> {
         if matches!(self.state(), State::Draining | State::Closed) {
             return Err(SendError::NotConnected);
@@ -152,8 +152,8 @@ impl Server<'_> {
         self.state.peer.in_flight.inbound_requests().any(|(_, inbound)| inbound.stream == stream)
     }
 
-    /// Finds the request with this id in the current session, and returns its stream. Returns `None` if no such
-    /// request is in flight.
+    /// Finds the client's request with this id in the current session, and returns its stream. Returns `None` if no
+    /// such request is in flight.
     #[must_use]
     pub fn find_stream(&self, id: Json<'_>) -> Option<StreamId> {
         let ticket = self.state.peer.in_flight.find(id, self.state.session_key.stream())?;

@@ -45,9 +45,9 @@ const PAD_STRUCTURED: u8 = 2;
 const BLOB: u8 = 4;
 /// The string is in an object inside of the content block.
 const EMBEDDED: u8 = 8;
-/// The transport takes no pieces of the response now.
+/// The transport takes no pieces of the response: see `Server::pause_stream`.
 pub(super) const PAUSED: u8 = 16;
-/// The response ends as a failure, as soon as the transmit buffer has space.
+/// The response ends as a failure. In message mode, the end may await transmit space.
 const FAILED: u8 = 32;
 
 impl ChunkState {
@@ -67,7 +67,8 @@ const LAST_MEMBERS: &str = r#"],"isError":true,"structuredContent":{}}}"#;
 /// Maximum size of the end of a message: a group of base64, the brackets, the last members, and the newline.
 const RESERVED: usize = r#"AAA="}}"#.len().saturating_add(LAST_MEMBERS.len()).saturating_add(1);
 
-/// Code of chunked responses. Only servers with chunked responses link this code.
+/// Function that advances a chunked response. Only servers with chunked responses link the function. The ticket is one
+/// of these:
 ///
 /// - The ticket of a request with an open response: the function completes the response as a failure, and emits
 ///   `Expired`. For a cancellation, the caller then replaces the event.
@@ -259,9 +260,10 @@ impl ServerState<'_> {
         taken
     }
 
-    /// Completes an open response, and releases its request. Returns `false` if the response is not open.
+    /// Completes an open response, and releases its request. Returns `false` if the request has no open response.
     ///
-    /// In message mode, the end may not fit. The end then waits for space, and `why` is omitted.
+    /// In message mode, the end may not fit. The end then waits for space, without `why`, and `write_queued` releases
+    /// the request.
     fn end_chunks(&mut self, ticket: Ticket, failed: bool, why: Option<&dyn WriteText>) -> bool {
         let Some(mut chunks) = self.chunk_state(ticket) else { return false };
         chunks.set(FAILED, failed);
@@ -276,8 +278,8 @@ impl ServerState<'_> {
         true
     }
 
-    /// Writes the end of a response that awaited space. The caller releases the request. Returns `false` if no end
-    /// awaits space, or if the end still does not fit.
+    /// Writes the end of a response that awaited space. Returns `true` if the caller must now release the request.
+    /// Returns `false` if no end awaits space, or if the end still does not fit.
     fn write_late_end(&mut self, ticket: Ticket) -> bool {
         let inbound = self.peer.in_flight.inbound(ticket).filter(|inbound| !inbound.is_chunked());
         let Some(chunks) = inbound.and_then(Inbound::chunks) else { return false };

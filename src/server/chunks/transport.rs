@@ -10,8 +10,8 @@ impl Server<'_> {
     ///
     /// If `accept` is `true`, the server sends [chunked](crate::server::Call::chunked) responses that begin afterwards
     /// as messages of the kinds [`Piece`](crate::OutboundMessageKind::Piece) and
-    /// [`LastPiece`](crate::OutboundMessageKind::LastPiece). A transport with some streams that cannot take pieces
-    /// calls the method before each message.
+    /// [`LastPiece`](crate::OutboundMessageKind::LastPiece). A transport in which only some streams can take pieces
+    /// calls the method before it passes on each message.
     pub fn accept_pieces(&mut self, accept: bool) {
         self.state.peer.output.accept_pieces(accept);
     }

@@ -8,7 +8,8 @@ use crate::protocol::objects::prompt::{Prompt, PromptArgument};
 use crate::server::features::catalog::position;
 use crate::server::router::routes::{Completed, Entry};
 
-/// Checks that each completion names an argument or a variable of the router, and that no two name the same one.
+/// Checks that each completion names an argument or variable of the router, and that no two completions name the same
+/// one.
 ///
 /// # Panics
 /// The router does not have the argument or variable of a completion, or two completions have the same argument or
