@@ -202,7 +202,7 @@ pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError>
     Ok(())
 }
 
-/// Finds the entry of a list whose key satisfies the predicate.
+/// Finds the first entry of a list whose key satisfies the predicate. Returns `Found::Dynamic` if the list is dynamic.
 pub(crate) fn find_in<'f, E: ListedObject>(
     entries: &Entries<'f, E>,
     matches: &dyn Fn(&str) -> bool,

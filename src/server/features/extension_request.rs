@@ -53,7 +53,7 @@ impl<'a> ExtensionRequest<'a> {
         self.parts.subject
     }
 
-    /// Returns the parameters, an object. Without parameters, the object is empty.
+    /// Returns the parameters as an object, which is empty if the request has no parameters.
     #[must_use]
     pub fn params(&self) -> Json<'a> {
         self.parts.params()
@@ -64,7 +64,7 @@ impl<'a> ExtensionRequest<'a> {
         self.parts.reply.result_with(members);
     }
 
-    /// Responds with a result that serializes to an object.
+    /// Responds with a result. `value` must serialize to an object.
     #[cfg(feature = "serde")]
     pub fn result<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         self.parts.reply.result_value(value);
@@ -96,7 +96,7 @@ impl Reply<'_> {
         });
     }
 
-    /// Responds to [`ExtensionRequest`] with a result that serializes to an object.
+    /// Responds to [`ExtensionRequest`] with a result. `value` must serialize to an object.
     #[cfg(feature = "serde")]
     pub fn result_value<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         let fits = matches!(self.pending.context.kind, RequestKind::Extension);

@@ -228,8 +228,8 @@ impl Extensions<'_> {
         self.declared.iter().any(|(declared, _)| *declared == name)
     }
 
-    /// Returns the name of the first extension that both declare with different settings. Otherwise returns the first
-    /// filter member that both have.
+    /// Returns the name of the first extension that both features declare with different settings. Otherwise returns
+    /// the first filter member that both have, or `None`.
     pub(crate) fn contradiction<'a>(&'a self, other: &Extensions<'_>) -> Option<&'a str> {
         let differs = |(name, settings): &&(&str, &str)| {
             other.declared.iter().any(|(known, with)| known == name && with != settings)

@@ -45,7 +45,8 @@ pub(crate) fn respond<'b, E: Listed<'b>>(
     })
 }
 
-/// Responds with a page. If the list is dynamic, emits the request with the event `dynamic` instead.
+/// Responds with a page of the entries that `entry` writes, by index. `entry` returns `None` after the last entry. If
+/// the list is dynamic, emits the request with the event `dynamic` instead.
 pub(crate) fn respond_with(
     request: &mut Request<'_, '_>,
     shape: Shape,

@@ -67,8 +67,8 @@ impl<'a> ReadResource<'a> {
         uri_template::value_of(self.template()?.uri, self.parts.subject, name)
     }
 
-    /// Returns the media type of the matching resource or template in a catalog. Returns `None` without a match or a
-    /// media type.
+    /// Returns the media type of the matching resource or template in a catalog. Returns `None` if no entry matches, or
+    /// if the entry has no media type.
     pub(crate) fn mime_type(&self) -> Option<&'a str> {
         match self.resource() {
             Some(resource) => resource.mime_type,

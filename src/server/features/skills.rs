@@ -38,7 +38,7 @@ use crate::server::server_state::Shape;
 /// then handles all resources except the files of skills, and responds to `resources/list`. To list a skill there too,
 /// add its [`Skill::resource`]. Without `Resources`, the server lists the `SKILL.md` of each skill.
 ///
-/// A server has at most one feature `Skills`.
+/// Configure at most one feature `Skills` per server.
 ///
 /// The server sends a file in one message, so the transmit buffer must be longer than the longest file.
 #[derive(Debug, Clone, Copy)]
@@ -116,8 +116,8 @@ impl<'t> Skills<'t> {
         }
     }
 
-    /// Declares `directoryRead`: clients can list the files of a folder. No skill may be
-    /// [dynamic](Skill::dynamic).
+    /// Declares `directoryRead`: clients can list the files of a folder. [`Server::new`](crate::Server::new) then
+    /// refuses [dynamic](Skill::dynamic) skills.
     #[must_use]
     pub const fn directory_read(mut self) -> Self {
         self.read_directory = Some(read_directory);

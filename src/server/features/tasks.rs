@@ -58,27 +58,26 @@ impl Tasks {
     /// Turns a [deferred](crate::server::Call::defer) call into a task if its response takes longer than `after`.
     /// Default: off.
     ///
-    /// The application responds through the ticket of the deferred call, as without this setting. The response ends
-    /// the task, and the task's slot in the table stores the result. If the client cancels the task, or the time to
-    /// live expires, the server emits the same event as for a call:
-    /// [`Event::Cancelled`](crate::server::Event::Cancelled) or [`Event::Expired`](crate::server::Event::Expired).
-    /// When the call becomes a task, the timeout of deferred requests no longer applies. `options` returns options
-    /// with new random bits for each task.
+    /// The application responds through the ticket of the deferred call, as without this setting. The response ends the
+    /// task, and the task's slot in the table stores the result. If the client cancels the task, or the time to live
+    /// expires, the server emits the same event as for a call: [`Event::Cancelled`](crate::server::Event::Cancelled) or
+    /// [`Event::Expired`](crate::server::Event::Expired). When the call becomes a task, the timeout of deferred
+    /// requests no longer applies. `options` must return options with new random bits for each task.
     ///
-    /// A tool of a static catalog must [support](crate::server::Tool::task_support) tasks. A function with the attribute
-    /// `tool` supports tasks with the item `task_support = optional`, and its calls are deferred if it runs outside of
-    /// the event loop.
+    /// A tool of a static catalog must [support](crate::server::Tool::task_support) tasks. A function with the
+    /// attribute `tool` supports tasks with the item `task_support = optional`. If the function runs outside of the
+    /// event loop, the adapter defers its calls.
     ///
     /// - `2026-07-28`: a call of a client that declares the extension becomes a task. While the connection ends, a call
     ///   stays a call, unless the table [keeps](crate::server::TaskTable::keep_on_reset) tasks.
-    /// - `2025-11-25`: a deferred call becomes a task only if the client requests one, at the next poll. A call to which
-    ///   the application responds before that poll gets its result, although the specification requires a task. Respond
-    ///   after the next poll, or use [`into_task`](crate::server::Call::into_task).
+    /// - `2025-11-25`: a deferred call becomes a task only if the client requests a task, at the next poll. A call to
+    ///   which the application responds before that poll gets its result, although the specification requires a task.
+    ///   Respond after the next poll, or use [`into_task`](crate::server::Call::into_task).
     ///
     /// As a task, a call sends no progress, no log messages and no requests to the client: a request
-    /// [during](crate::server::RequestOptions::during) the call is [`Unsupported`](crate::SendError::Unsupported). A
-    /// call that needs input becomes a task with [`into_task`](crate::server::Call::into_task), or requests the input
-    /// before it becomes a task.
+    /// [during](crate::server::RequestOptions::during) the call is [`Unsupported`](crate::SendError::Unsupported). If a
+    /// call needs input, use [`into_task`](crate::server::Call::into_task), or request the input before the call
+    /// becomes a task.
     ///
     /// ```
     /// use mcp_proto::Millis;
@@ -258,7 +257,7 @@ fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 }
 
 /// Handles `tasks/cancel`. Cancels a task that has not ended, and then responds. If the task has ended, refuses a
-/// request of `2025-11-25`.
+/// request of `2025-11-25`, and accepts a request of the extension.
 fn cancel(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let is_extension = request.pending.context.revision().has(WireFeature::TasksExtension);
     let is_open = request.state.task_data(ticket).is_some_and(TaskData::is_open);
@@ -297,7 +296,7 @@ fn update(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     request.state.emit(PendingEvent::Task(event))
 }
 
-/// Handles `tasks/list`. A cursor is the slot of the next task.
+/// Handles `tasks/list`. A cursor contains the index of the slot at which its page begins.
 fn list(request: &mut Request<'_, '_>) -> Received {
     if request.state.tasks.is_none() {
         return request.respond(Shape::Result, &mut |out: &mut Writer<'_>| out.members(r#""tasks":[]"#));

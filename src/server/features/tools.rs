@@ -133,7 +133,7 @@ impl<'t> Tools<'t> {
         }
     }
 
-    /// Returns the size of a transmit buffer that holds the whole static list in one response, in bytes.
+    /// Returns the size of a transmit buffer that holds the static list of this feature in one response, in bytes.
     ///
     /// With a smaller buffer, the server may split the list into pages: see [`ProtocolError::ListSplit`]. Some
     /// clients read only the first page. The size is sufficient for ids up to
@@ -200,7 +200,7 @@ impl<'t> Tools<'t> {
     /// Adds `"structuredContent":{}` to results without structured content (since `2025-06-18`). Some clients require
     /// the member.
     ///
-    /// This setting does not affect tools with an output schema or tools of a dynamic list.
+    /// This setting affects neither tools with an output schema nor tools of a dynamic list.
     #[must_use]
     pub const fn always_structured_content(mut self) -> Self {
         self.always_structured = true;

@@ -2,7 +2,8 @@
 //!
 //! When the application defers a call that may become a task, the server reserves a slot of the table. After the
 //! configured time (in `2025-11-25`, at the next poll), the server responds to the call with the task. The slot of the
-//! call is then free. The ticket of the call remains valid, because the slot of the task stores this ticket.
+//! call in the table of requests is then free. The ticket of the call remains valid, because the slot of the task
+//! stores this ticket.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
@@ -23,7 +24,7 @@ use crate::server::tasks::create::respond_created;
 use crate::server::write_message::write_error_message;
 use crate::time::Millis;
 
-/// Reserves a slot for a deferred call that may become a task.
+/// Reserves a slot of the table for a deferred call, if the call may become a task.
 pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, call: Ticket) {
     let Some((requested, automatic)) = table.candidate.take().zip(table.automatic) else { return };
     let Some(inbound) = state.peer.in_flight.deferred(call) else { return };

@@ -17,8 +17,8 @@ use crate::time::Millis;
 impl<'a> Call<'a> {
     /// Returns whether the call may become a task.
     ///
-    /// In `2025-11-25` the client requests a task, and the server must then respond with a task. The server does not
-    /// ensure this: the application calls [`into_task`](Call::into_task), or [defers](Call::defer) the call with
+    /// In `2025-11-25` the client requests a task, and the server must then respond with a task. This crate does not
+    /// ensure the task: the application must call [`into_task`](Call::into_task), or [defer](Call::defer) the call with
     /// [automatic tasks](crate::server::Tasks::automatic). In `2026-07-28` the client declares the extension, and the
     /// server decides.
     #[must_use]
@@ -47,8 +47,8 @@ impl<'a> Call<'a> {
         ticket.ok_or(self)
     }
 
-    /// Returns the time to live that the client requests for the task, in milliseconds, or 0. Returns `None` if the
-    /// call cannot become a task.
+    /// Returns the time to live that the client requests for the task, in milliseconds, or 0 if the client requests no
+    /// time. Returns `None` if the call cannot become a task.
     fn task_request(&self) -> Option<u64> {
         let revision = self.revision();
         if revision.has(WireFeature::TasksExtension) {
@@ -122,7 +122,7 @@ impl TaskTable<'_> {
         }
     }
 
-    /// Takes a free slot, or a slot whose reservation is no longer needed. Returns `None` if there is no such slot.
+    /// Takes a free slot, or a slot whose reserving call has ended. Returns `None` if there is no such slot.
     pub(super) fn take_slot(
         &mut self,
         state: &ServerState<'_>,

@@ -25,12 +25,12 @@ use crate::server::tasks::result::respond_stored;
 enum Stop {
     /// The output has no space.
     Blocked,
-    /// There is an event.
+    /// An event is pending.
     Event,
 }
 
-/// Converts overdue calls to tasks. Then expires a task, or sends pending messages. Returns `true` if there is an
-/// event.
+/// Converts overdue calls to tasks. Then expires a task, or sends pending messages. Returns `true` if one of these
+/// steps has set an event.
 pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> bool {
     while let Some(ticket) = table.slots.due(state.peer.now) {
         if table.data(ticket).is_some_and(|data| data.state == TaskState::Reserved) {
@@ -88,8 +88,8 @@ fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Re
     Ok(())
 }
 
-/// Returns whether a session receives notifications. For the current session, the handshake must be complete. The
-/// server cannot check the handshake of another session, which therefore counts as complete.
+/// Returns whether a session receives notifications. The current session receives notifications after its handshake.
+/// The server cannot check the handshake of another session, which therefore counts as complete.
 fn is_notified(state: &ServerState<'_>, session: SessionKey) -> bool {
     match session == state.session_key {
         true => state.is_session_notified(),

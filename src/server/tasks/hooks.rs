@@ -32,15 +32,15 @@ pub(crate) struct TaskHooks {
     pub(crate) earliest_deadline: fn(&ServerState<'_>, Option<Millis>) -> Option<Millis>,
 
     /// Converts overdue calls to tasks. Then expires a task, or sends pending messages about tasks. Returns `true` if
-    /// there is an event.
+    /// one of these steps has set an event.
     pub(crate) advance: fn(&mut ServerState<'_>) -> bool,
 
-    /// Checks a call against the task support of its tool. Returns `None` if the call is valid. In revisions with
-    /// tasks, also records whether a valid call may become a task automatically. In `2025-11-25`, sets the span `state`
-    /// to the member `task` of a valid call.
+    /// Checks a call against the task support of its tool. Returns the refusal, or `None` if the call is valid. In
+    /// revisions with tasks, also records whether a valid call may become a task automatically. In `2025-11-25`, sets
+    /// the span `state` to the member `task` of a valid call.
     pub(crate) check_call: fn(&mut Request<'_, '_>, Option<&Tool<'_>>) -> Option<Received>,
 
-    /// Reserves a slot for a deferred call that may become a task.
+    /// Reserves a slot of the table for a deferred call, if the call may become a task.
     pub(crate) on_deferred: fn(&mut ServerState<'_>, Ticket),
 
     /// Returns the handle that responds to a call that has become a task.
@@ -49,7 +49,8 @@ pub(crate) struct TaskHooks {
     /// Converts a pending event of a task and its arguments into the [`Event`] for the application.
     pub(crate) event: for<'a> fn(TaskEvent, &'a mut ServerState<'_>, Json<'a>) -> Option<Event<'a>>,
 
-    /// Ends a request of the server that is an input request of a task. Returns `None` for any other request.
+    /// Handles the end of a sent request if the request is an input request of a task. Returns `None` for any other
+    /// request.
     pub(crate) on_response: fn(&mut ServerState<'_>, Ticket, ResponseKind) -> Option<Received>,
 
     /// Registers the tasks of a subscription, from an array of ids. Omits ids that the client may not access.
@@ -59,14 +60,16 @@ pub(crate) struct TaskHooks {
     /// subscription has no task.
     pub(crate) write_task_ids: fn(&mut SubscriptionRegistry<'_>, Owner, &mut Writer<'_>),
 
-    /// Makes the tasks of an ended session inaccessible. The tasks expire, except for tasks that belong to a user.
+    /// Handles the end of a session. The tasks of the session become inaccessible and expire, except for tasks of a
+    /// user and tasks of the stateless era.
     pub(crate) end_session: fn(&mut ServerState<'_>, SessionKey),
 
     /// Prepares the table for a new client on the same connection: removes the tasks, unless the table keeps tasks on a
-    /// reset. Tasks that the table keeps may have open input requests, which end with events.
+    /// reset. If a kept task of `2025-11-25` has an open input request, this input request ends with an event.
     pub(crate) restart: fn(&mut ServerState<'_>),
 
-    /// Prepares the table for a new connection. Like `restart`, but the input requests have ended without events.
+    /// Prepares the table for a new connection, like `restart`. The open input requests of kept tasks of `2025-11-25`
+    /// end without events.
     pub(crate) reset: fn(&mut ServerState<'_>),
 }
 
@@ -234,7 +237,7 @@ fn set_candidate(state: &mut ServerState<'_>, requested: Option<u64>) {
 }
 
 impl ServerState<'_> {
-    /// Calls `act` with the state and the table. Returns `None` without a table.
+    /// Calls `act` with the state and the table. Returns `None` if the server has no table.
     pub(crate) fn with_tasks<R>(
         &mut self,
         act: impl FnOnce(&mut ServerState<'_>, &mut TaskTable<'_>) -> R,
@@ -242,7 +245,7 @@ impl ServerState<'_> {
         with_taken(self, |state| &mut state.tasks, |state, table| act(state, table))
     }
 
-    /// Returns the data of a task. Returns `None` without a table, or if the table does not have the task.
+    /// Returns the data of a task. Returns `None` if the server has no table, or if the table does not have the task.
     pub(crate) fn task_data(&self, ticket: Ticket) -> Option<&TaskData> {
         self.tasks.as_ref()?.data(ticket)
     }

@@ -1,8 +1,8 @@
 //! Input requests of tasks to the client, and `TaskInput`: the responses.
 //!
 //! In `2026-07-28` the payload of the task is an object with the open input requests. Clients get this object with the
-//! task. In `2025-11-25` each input request is a request that the server sends. The text of the slot of this request
-//! has the ticket of the task and the key.
+//! task. In `2025-11-25` each input request is a request that the server sends. The text of the sent request's slot
+//! contains the ticket of the task and the key.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
@@ -39,7 +39,7 @@ pub struct TaskInput<'a> {
 
 #[derive(Debug, Clone, Copy)]
 enum Responses<'a> {
-    /// `inputResponses` (`2026-07-28`). Only members whose bits are set respond to open input requests.
+    /// `inputResponses` (`2026-07-28`). A member responds to an open input request if its bit in `accepted` is set.
     Object { members: Json<'a>, accepted: u32 },
     /// The response to a request (`2025-11-25`).
     One { key: Str<'a>, outcome: Outcome<'a> },
@@ -125,7 +125,8 @@ const MESSAGE_SPACE: usize = r#","statusMessage":"""#.len().saturating_add(LONGE
 /// Length of a task's ticket before the key, in the text of a request.
 const LINK: usize = 6;
 
-/// Ends a request of the server that is an input request of a task. Returns `None` for any other request.
+/// Handles the end of a sent request if the request is an input request of a task. Returns `None` for any other
+/// request.
 pub(super) fn on_response(
     state: &mut ServerState<'_>,
     table: &mut TaskTable<'_>,
@@ -150,7 +151,8 @@ pub(super) fn on_response(
     Some(state.emit(PendingEvent::Task(TaskEvent::Response { ticket: task, kind })))
 }
 
-/// Returns the task whose input request is this request of the server. Returns `None` for any other request.
+/// Returns the task to which this sent request belongs. Returns `None` if the request is not an input request, or is
+/// cancelled.
 fn linked_task(state: &ServerState<'_>, request: Ticket) -> Option<TaskTicket> {
     state
         .peer
@@ -279,8 +281,8 @@ impl ServerState<'_> {
 }
 
 impl TaskTable<'_> {
-    /// Adds an input request to the payload, which is the object of input requests. The payload has at most `limit`
-    /// bytes.
+    /// Adds an input request to the payload, which is the object of input requests. Fails, and restores the payload, if
+    /// the payload would exceed `limit` bytes.
     fn append_input_request(
         &mut self,
         ticket: Ticket,

@@ -19,12 +19,12 @@ use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::deliver::notify_listener;
 use crate::server::write_message::{begin_result, once_tool_result, write_error_message};
 
-/// A request for the result of a task that the application keeps: see [`Task::finish`](crate::server::Task::finish).
+/// A request for a task result that the application keeps: see [`Task::finish`](crate::server::Task::finish).
 ///
 /// The application writes the result as for the call. Every response method consumes the request and cannot fail. The
-/// response must be an error if the outcome is [`TaskOutcome::Failed`](crate::server::TaskOutcome::Failed), otherwise
-/// a result. If not, the next event is [`ProtocolError::InvalidReply`]. If the application drops a request, the
-/// server responds with an error (-32603).
+/// response must be an error if the outcome is [`TaskOutcome::Failed`](crate::server::TaskOutcome::Failed), otherwise a
+/// result. After any other response, the next event is [`ProtocolError::InvalidReply`]. If the application drops a
+/// request, the server responds with an error (-32603).
 ///
 /// The event may occur several times for a task, for example to notify a subscription. The result must be the same each
 /// time.
@@ -171,8 +171,8 @@ fn respond(
 }
 
 impl ServerState<'_> {
-    /// Returns the maximum length of the payload of a task, with which a response with the task fits the transmit
-    /// buffer. `message` is the space for a longer status message.
+    /// Returns the maximum length of a task's payload, so that a response with the task fits the transmit buffer.
+    /// `message` is the space to reserve for a longer status message.
     pub(super) fn payload_limit(&self, table: &TaskTable<'_>, ticket: Ticket, message: usize) -> usize {
         let Some(data) = table.data(ticket) else { return 0 };
         let mut out = Writer::measure();

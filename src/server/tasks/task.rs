@@ -76,9 +76,9 @@ impl Server<'_> {
 
     /// Sets the user of the following messages. A client can access only the tasks of its user.
     ///
-    /// A transport with users, such as HTTP with authorization, calls this before each message. `0` means that there
-    /// is no user. The tasks of a handshake session then belong to that session. In `2026-07-28`, any client without
-    /// a user can then access a task whose id it knows.
+    /// A transport with users, such as HTTP with authorization, calls this method before it passes on each message. `0`
+    /// means that there is no user. The tasks of a handshake session then belong to that session. In `2026-07-28`, any
+    /// client without a user can then access a task whose id it knows.
     pub fn set_task_owner(&mut self, user: u64) {
         if let Some(table) = self.state.tasks.as_mut() {
             table.owner = user;
@@ -88,7 +88,7 @@ impl Server<'_> {
 
 impl Task<'_> {
     /// Reports the status as a text for people, such as "3 of 10 files". The server keeps at most the first 128 bytes,
-    /// with the escapes of JSON.
+    /// counted as JSON text with escapes.
     ///
     /// # Errors
     /// [`SendError::Unwritable`]: the text of the slot has no space.
@@ -124,8 +124,8 @@ impl Task<'_> {
 
     /// Requires input from the client. The task is `input_required` while at least one of its input requests is open.
     ///
-    /// [`Event::TaskInput`](crate::server::Event::TaskInput) has the response, with the key. Each input request of a
-    /// task, open or answered, requires a different key.
+    /// [`Event::TaskInput`](crate::server::Event::TaskInput) has the response, with the key. Use a different key for
+    /// each input request of a task, even after a response.
     ///
     /// In `2026-07-28` the client gets the input request with the task, and the text of the slot stores the input
     /// request. In `2025-11-25` the server sends a request, which takes a slot of [`Server::in_flight`]. If a session
