@@ -8,7 +8,8 @@ use crate::json::Writer;
 use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
 
-/// A set of flags: one for each changed list of the session, one for tasks, and two for features.
+/// A set of flags: one for each changed list of the session, one for tasks, and two for features. The filter and the
+/// pending changes of a subscription are such sets, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ChangeSet(u8);
 

@@ -380,7 +380,7 @@ impl<'i> ServerConfig<'i> {
         let earlier = self.features.get(..index).unwrap_or_default();
         match feature.methods().first() {
             Some(method) => !has_feature(earlier, method.name),
-            // The list of features may name the same extensions twice if they have no filter members.
+            // The list of features may name one `Extensions` twice, unless it has filter members.
             None => !earlier.iter().any(|other| core::ptr::addr_eq(*other, feature)),
         }
     }

@@ -193,7 +193,8 @@ pub(crate) fn spans_of(input: &LineDecoder<'_>) -> Spans {
     Spans::new(*input.event_spans())
 }
 
-/// Returns a part of the event's line. Returns an empty text, which counts as `null`, if the span is missing.
+/// Returns the part of the event's line at this span. Returns an empty text, which counts as `null`, if the span is
+/// missing.
 pub(crate) fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
     rpc::view(input.bytes(), span)
 }
@@ -205,8 +206,8 @@ pub(crate) fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
 pub(crate) type MakeEvent =
     for<'a> fn(&'a mut LineDecoder<'_>, &'a mut ServerState<'_>, Context) -> Option<Event<'a>>;
 
-/// Function that constructs an event of a feature. The event needs no response. The ticket identifies a subscription,
-/// or is `Ticket::NONE`.
+/// Function that constructs an event that a feature defines and that needs no response. The ticket identifies a
+/// subscription, or is `Ticket::NONE`.
 pub(crate) type MakeFeatureEvent =
     for<'a> fn(&'a LineDecoder<'_>, &'a ServerState<'_>, Ticket) -> Option<Event<'a>>;
 

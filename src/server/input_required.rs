@@ -42,7 +42,7 @@ impl Reply<'_> {
 
     /// Responds that the request requires input (`2026-07-28`).
     ///
-    /// Each input has a unique key. The client returns `state` with the retried request.
+    /// Each input must have a unique key. The client returns `state` with the retried request.
     ///
     /// The server stores nothing about the request. The client retries the request with another id, and
     /// [`Call::input`](crate::server::Call::input) then returns the client's response to an input.
@@ -124,7 +124,7 @@ impl Reply<'_> {
         }
     }
 
-    /// Responds that the client lacks a required capability.
+    /// Responds that the client did not declare the capabilities in `missing`.
     ///
     /// The error code is -32021 in `2026-07-28`, and -32600 in earlier revisions.
     ///

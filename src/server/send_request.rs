@@ -200,7 +200,8 @@ impl Server<'_> {
                     Some(inbound) if inbound.context.revision().era() == Era::Stateless => {
                         return Err(SendError::Unsupported);
                     }
-                    // The capabilities of the current session do not apply, and its client may not respond.
+                    // The capabilities of the current session do not apply to the related request, and the client of
+                    // the current session must not respond.
                     Some(inbound) if inbound.owner() != self.state.session_key.stream() => {
                         return Err(SendError::NotConnected);
                     }

@@ -116,8 +116,8 @@ impl<'b> Server<'b> {
         self
     }
 
-    /// Lends the table of tasks, for the feature [`Tasks`](crate::server::Tasks). Without the feature, the server
-    /// ignores the table.
+    /// Lends the table of tasks, for the feature [`Tasks`](crate::server::Tasks). A server without the feature ignores
+    /// the table.
     #[must_use]
     pub fn tasks(mut self, table: &'b mut TaskTable<'b>) -> Server<'b> {
         self.set_tasks(table);

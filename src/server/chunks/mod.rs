@@ -128,7 +128,7 @@ impl Chunks<'_> {
 
     /// Completes the response as a failure.
     ///
-    /// A tool result gets the flag `isError`. If `why` fits into the transmit buffer, the result also gets `why` as a
+    /// A tool result gets the flag `isError`. If there is transmit space for `why` now, the result also gets `why` as a
     /// further text block. The contents of a resource have no such flag, and end without a sign of the failure.
     pub fn fail(self, why: impl WriteText) {
         let Chunks { state, ticket } = self;

@@ -122,7 +122,8 @@ pub(crate) fn find<'i>(
     find_among(config.features, catalog, matches)
 }
 
-/// Finds the first entry whose key satisfies the predicate. Returns `None` if there is none, or the list is dynamic.
+/// Finds the first entry whose key satisfies the predicate. Returns `None` if there is no such entry, or if the list is
+/// dynamic.
 pub(crate) fn find_entry<'i, E: Listed<'i>>(
     config: &'i ServerConfig<'i>,
     matches: &dyn Fn(&str) -> bool,
@@ -142,8 +143,8 @@ fn find_among<'i>(
 /// Whether the server joins features of one kind. Boards without a heap do not link the code that joins features.
 pub(crate) const JOINS: bool = cfg!(feature = "alloc");
 
-/// Finds the entry at an index of the joined catalogs of all features. Returns `None` if the server does not join
-/// features.
+/// Finds the entry at an index of the joined catalogs of all features. Returns `None` after the last entry, or if the
+/// server does not join features.
 pub(crate) fn entry_at<'i, E: Listed<'i>>(config: &'i ServerConfig<'i>, index: usize) -> Option<&'i E> {
     if !JOINS {
         return None;
@@ -157,7 +158,7 @@ pub(crate) fn entry_at<'i, E: Listed<'i>>(config: &'i ServerConfig<'i>, index: u
 }
 
 /// Finds the first feature whose list is dynamic, or has an entry whose key satisfies the predicate. Returns `None` if
-/// the server does not join features.
+/// there is no such feature, or if the server does not join features.
 pub(crate) fn owner<'i>(
     config: &'i ServerConfig<'i>,
     catalog: Catalog,
@@ -169,7 +170,8 @@ pub(crate) fn owner<'i>(
 
 /// Checks the features that the server joins. No key may occur in two catalogs of one kind, and none of these catalogs
 /// may be a dynamic list. Two features may declare one extension only with the same settings, and must not have the
-/// same filter member. There is at most one catalog of skills, and one feature with experimental capabilities.
+/// same filter member. There may be at most one catalog of skills, and at most one feature with experimental
+/// capabilities.
 pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError> {
     for (index, feature) in config.features.iter().enumerate().filter(|_| JOINS) {
         let earlier = config.features.get(..index).unwrap_or_default();

@@ -66,8 +66,8 @@ impl<'e> Extensions<'e> {
 
     /// Sets the methods of requests: see [`Event::Request`](crate::server::Event::Request).
     ///
-    /// A method of another feature has precedence. In the handshake era, the server refuses requests of extensions
-    /// before `initialize`.
+    /// Methods of the specification that the server supports, and methods of earlier features, have precedence. In the
+    /// handshake era, the server refuses requests of extensions before `initialize`.
     #[must_use]
     pub const fn methods(mut self, methods: &'e [&'e str]) -> Self {
         self.methods = methods;
@@ -76,7 +76,7 @@ impl<'e> Extensions<'e> {
 
     /// Sets the methods of notifications: see [`Event::Notification`](crate::server::Event::Notification).
     ///
-    /// For an unknown notification, the server emits
+    /// For any other unknown notification, the server emits
     /// [`ProtocolError::UnknownNotification`](crate::ProtocolError::UnknownNotification).
     #[must_use]
     pub const fn notifications(mut self, methods: &'e [&'e str]) -> Self {
@@ -223,7 +223,7 @@ pub(crate) fn write_extensions(
 }
 
 impl Extensions<'_> {
-    /// Returns whether an extension with this name is declared.
+    /// Returns whether this feature declares an extension with this name.
     fn declares(&self, name: &str) -> bool {
         self.declared.iter().any(|(declared, _)| *declared == name)
     }

@@ -17,8 +17,8 @@ use crate::server::feature::{Feature, Received, Request, Sealed};
 
 /// The feature *logging*: log messages, filtered by level.
 ///
-/// The client sets the minimum level with `logging/setLevel` or, in `2026-07-28`, in the `_meta` of a request.
-/// Without a level, a session receives all messages, but a request of `2026-07-28` receives none.
+/// The client sets the minimum level with `logging/setLevel` or, in `2026-07-28`, in the `_meta` of a request. If the
+/// client sets no level, a session receives all messages, but a request of `2026-07-28` receives none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Logging;
 

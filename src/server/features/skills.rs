@@ -34,9 +34,10 @@ use crate::server::server_state::Shape;
 /// The server responds to requests about skills by itself, except for files that the
 /// [application](SkillFile::by_application) reads. Clients of earlier revisions read the files as resources.
 ///
-/// If the server also has the feature [`Resources`](crate::server::Resources), place `Skills` before it. `Resources`
-/// then handles all resources except the files of skills, and responds to `resources/list`. To list a skill there too,
-/// add its [`Skill::resource`]. Without `Resources`, the server lists the `SKILL.md` of each skill.
+/// If the server also has the feature [`Resources`](crate::server::Resources), place `Skills` before it in the
+/// configuration. `Resources` then handles all resources except the files of skills, and responds to `resources/list`.
+/// To include a skill in this list, add its [`Skill::resource`] to `Resources`. Without `Resources`, the server lists
+/// the `SKILL.md` of each skill.
 ///
 /// Configure at most one feature `Skills` per server.
 ///

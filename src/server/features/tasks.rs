@@ -193,7 +193,7 @@ pub(crate) fn is_declared(meta: Json<'_>) -> bool {
     extension_in(meta, EXTENSION).is_some_and(|settings| settings.kind() == Kind::Object)
 }
 
-/// Refuses a request that needs the extension and does not declare it.
+/// Refuses a request that needs the extension but whose `_meta` does not declare the extension.
 pub(crate) fn refuse_undeclared(request: &mut Request<'_, '_>) -> Received {
     let error = ProtocolError::MissingClientCapability;
     request.refuse_with(error, code::MISSING_CLIENT_CAPABILITY, &mut |out: &mut Writer<'_>| {

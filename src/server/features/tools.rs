@@ -89,8 +89,8 @@ impl<'t> Tools<'t> {
     /// ```
     ///
     /// # Panics
-    /// Two tools have the same name, an annotation `x-mcp-header` is invalid, or a
-    /// [streamed](Tool::streamed) argument is no string. At run time, use [`try_new`](Tools::try_new).
+    /// Two tools have the same name, an annotation `x-mcp-header` is invalid, or the input schema does not have a
+    /// [streamed](Tool::streamed) argument as a string. At run time, use [`try_new`](Tools::try_new).
     #[must_use]
     #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
     pub const fn new(catalog: &'t [Tool<'t>]) -> Tools<'t> {

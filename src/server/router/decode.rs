@@ -82,7 +82,7 @@ impl Scalar {
     }
 
     /// Writes a text as JSON of this type. A text that is not of this type stays a string, which the decoder refuses.
-    /// `short` is the text if it is short enough for a number.
+    /// `short` is the text, or `None` if the text has more than `SHORT` bytes.
     fn write(self, out: &mut Writer<'_>, text: &dyn WriteText, short: Option<&str>) {
         let kind = match self {
             Scalar::Text => return out.display(text),
@@ -170,7 +170,7 @@ pub fn variable<'s, T: Deserialize<'s>, const N: usize>(
     decode_in_place(json).ok().filter(|_| is_text)
 }
 
-/// Returns the text that a user has typed. Returns `None` if the text does not fit into `space`.
+/// Decodes the text that a user has typed. Returns `None` if the text does not fit into `space`.
 pub fn typed<'s, const N: usize>(request: &Complete<'_>, space: &'s mut Space<N>) -> Option<&'s str> {
     let value = request.value();
     decode_in_place(space.write(&mut |out: &mut Writer<'_>| out.text(value))?).ok()

@@ -136,7 +136,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
     /// they have entries. The list contains [`Completion`](crate::server::Completion) if a function completes an
     /// argument, or if an argument of a prompt is an enumeration or has suggested values.
     ///
-    /// A server that has more features lists all of them:
+    /// If the server has further features, list all features in the configuration:
     ///
     /// ```
     /// # use mcp_proto::server::{Logging, Resources, Router, ServerConfig, Subscriptions};
@@ -186,7 +186,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
 
     /// Returns the handler of the tool with this name. Returns `None` if the router has no such tool.
     ///
-    /// A server with several catalogs can pass a call to the router that has its tool.
+    /// A server with several routers finds the router of a call's tool with this method.
     #[must_use]
     pub fn handler(&self, name: &str) -> Option<ToolHandler<C>> {
         let mut entries = self.tables.tools.entries().iter().zip(self.tables.tool_handlers);
@@ -210,8 +210,8 @@ impl<'t, C: ?Sized> Router<'t, C> {
     /// router has handled the event.
     ///
     /// Also returns a request for an entry that the router does not have, so that another router can handle the
-    /// request. If the application drops the request, the server responds with an error (-32603). If the router has the
-    /// entry of a completed argument, but no function for the argument, the response has no values.
+    /// request. If the application drops the returned request, the server responds with an error (-32603). If the
+    /// router has the entry of a completed argument, but no function for the argument, the response has no values.
     pub fn handle<'e>(&self, context: &mut C, event: Event<'e>) -> Option<Event<'e>> {
         match event {
             Event::Call(call) => match self.handler(call.name()) {
@@ -228,7 +228,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
             },
             Event::Complete(request) => match self.completion_handler(&request) {
                 Some(handler) => handler(context, request),
-                // A client may request the values of every argument, also of an argument without a function.
+                // A client may request completions for every argument, even for an argument without a function.
                 None if self.has_reference(request.reference()) => request.values([""; 0]),
                 None => return Some(Event::Complete(request)),
             },

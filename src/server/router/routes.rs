@@ -151,7 +151,7 @@ impl Counts {
         self.completions > 0 || self.has_values
     }
 
-    /// The number of features.
+    /// Returns the number of features.
     #[must_use]
     pub const fn features(self) -> usize {
         (self.tools > 0) as usize
@@ -194,7 +194,7 @@ pub const fn features<const N: usize>(
 /// Defines the functions that select the entries and the handlers of one kind.
 macro_rules! tables {
     ($($kind:ident $entry:ident $request:ident $handler:ident $entries:ident $handlers:ident $filler:expr;)*) => {$(
-        /// Returns the entries of one kind, in order. `N` must be their number.
+        /// Returns the entries of one kind, in order. `N` must be the number of these entries.
         #[must_use]
         pub const fn $entries<const N: usize>(entries: &[Entry<'static>]) -> [$entry<'static>; N] {
             let mut found = [$filler; N];
@@ -209,7 +209,7 @@ macro_rules! tables {
             found
         }
 
-        /// Returns the handlers of one kind, in order. `N` must be their number.
+        /// Returns the handlers of one kind, in order. `N` must be the number of these handlers.
         #[must_use]
         pub const fn $handlers<C: ?Sized, const N: usize>(handlers: &[Handler<C>]) -> [$handler<C>; N] {
             const fn unused<C: ?Sized>(_: &mut C, _: $request<'_>) {}
@@ -236,7 +236,7 @@ tables! {
         Completed { reference: Reference::Prompt(""), argument: "" };
 }
 
-/// Returns the arguments of a prompt for the fields of a type.
+/// Returns the arguments of a prompt for the first `N` fields of a type.
 #[must_use]
 pub const fn prompt_arguments<const N: usize>(fields: &Fields) -> [PromptArgument<'static>; N] {
     let mut arguments = [PromptArgument::new(""); N];

@@ -52,8 +52,8 @@ pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ti
         table.slots.release(ticket);
         return true;
     };
-    // A connection that ends waits for its calls, but not for tasks. The client could not get the result of the task.
-    // A client of 2025-11-25 has requested the task.
+    // An ending connection waits for calls, but not for tasks. So a call stays a call, because the client could not get
+    // the result of a task. Exception: a client of `2025-11-25` has requested the task.
     let is_ending = state.peer.lifecycle.state() == State::Draining;
     if is_ending && !table.keeps_on_reset && pending.context.revision().has(WireFeature::TasksExtension) {
         table.slots.release(ticket);

@@ -53,7 +53,7 @@ pub(crate) struct TaskHooks {
     /// request.
     pub(crate) on_response: fn(&mut ServerState<'_>, Ticket, ResponseKind) -> Option<Received>,
 
-    /// Registers the tasks of a subscription, from an array of ids. Omits ids that the client may not access.
+    /// Registers the tasks of a subscription, from an array of ids. Omits tasks to which the client has no access.
     pub(crate) register_tasks: fn(&mut Request<'_, '_>, Ticket, Json<'_>),
 
     /// Writes the member `taskIds` of an acknowledgment. Removes and omits tasks that do not fit. Writes nothing if the

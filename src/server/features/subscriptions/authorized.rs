@@ -134,7 +134,7 @@ impl<'a> SubscriptionRequest<'a> {
         self.parts.params().get("notifications").filter(|_| self.is_listen())
     }
 
-    /// Returns the URIs of the resources, as the client sent them. The server may not have all these resources.
+    /// Returns the URIs of the resources, as the client sent them. The server may lack some of these resources.
     pub fn uris(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         let several = self.filter().and_then(|filter| filter.get("resourceSubscriptions"));
         let several = several.unwrap_or(Json::NULL).elements().filter_map(Json::string);
@@ -195,7 +195,7 @@ fn open(
     if received == Received::Failed {
         state.peer.drop_late_error();
     }
-    // The application knows what it has accepted, so no event follows.
+    // No event follows, because the application knows which resources it has accepted.
     match state.pending_event.take() {
         Some(PendingEvent::Feature { ticket, .. }) if is_listen => {
             state.record_status(ResponseStatus::Result);

@@ -41,10 +41,10 @@ use crate::server::tasks::table::TaskStorage;
 ///   flight. The request takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no deadline.
 ///   The request ends when the client cancels the request or closes the request's stream, when the application calls
 ///   [`Server::end_subscription`](crate::Server::end_subscription), or when the connection ends. The acknowledgment
-///   omits changes that the server did not declare. If no change remains, the acknowledgment is empty and the
-///   subscription receives no change notifications.
-/// - Up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`: the server accepts them if it declared
-///   `resources.subscribe`.
+///   omits changes that the server did not declare. If no change remains, the acknowledgment is empty, and the server
+///   sends no change notifications to the subscription.
+/// - Up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`: the server accepts these requests if it
+///   declared `resources.subscribe`.
 ///
 /// This feature declares no capability: the features with changing lists and resources declare their own capabilities.
 /// Configure `Subscriptions` in addition to those features. Otherwise the server cannot notify clients of `2026-07-28`.
@@ -110,8 +110,8 @@ fn refuse_subscription(request: &mut Request<'_, '_>) -> Received {
     request.refuse_text(ProtocolError::UnknownMethod, "the server does not support resource subscriptions")
 }
 
-/// Handles `resources/subscribe`. Refuses a resource that the application does not accept as if the resource were
-/// unknown.
+/// Handles `resources/subscribe`. If the application does not accept the resource, refuses the request like a request
+/// for an unknown resource.
 fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
     if !may_exist(request.state.config, uri) {
@@ -180,8 +180,9 @@ fn unsubscribed<'e>(input: &'e LineDecoder<'_>, _: &'e ServerState<'_>, _: Ticke
     Some(Event::Unsubscribed(text_of(part(input, spans_of(input).subject).bytes())))
 }
 
-/// Adds a resource to the registry if the notification about a change has at most `space` bytes, and the application
-/// accepts the resource. `id` is the id of `subscriptions/listen`, or `None` in the handshake era.
+/// Adds a resource to the registry if its change notification has at most `space` bytes, and the application accepts
+/// the resource. Returns `Ok(false)` if the owner already has the resource. `id` is the id of `subscriptions/listen`,
+/// or `None` in the handshake era.
 fn add_resource(
     registry: &mut SubscriptionRegistry<'_>,
     in_flight: &RequestTable<'_>,

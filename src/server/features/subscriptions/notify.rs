@@ -21,8 +21,8 @@ use crate::server::server_state::{RequestTable, ServerState};
 
 /// A new subscription (`subscriptions/listen`). The server has acknowledged the subscription.
 ///
-/// If the client cancels the request, the subscription ends with
-/// [`Event::Cancelled`].
+/// If the client cancels the request or closes its stream, the server emits [`Event::Cancelled`]. Other ends of the
+/// subscription cause no event.
 #[derive(Clone, Copy)]
 pub struct Listening<'a> {
     pub(crate) ticket: Ticket,
@@ -101,7 +101,7 @@ impl core::fmt::Debug for Listening<'_> {
 
 /// Flag of a subscription whose end is pending.
 const ENDS: ChangeSet = ChangeSet::FEATURE_PENDING;
-/// Flag of a subscription whose response was sent: only `notifications/cancelled` is pending.
+/// Flag of a subscription whose response is written: only `notifications/cancelled` is pending.
 const ANSWERED: ChangeSet = ChangeSet::SUBSCRIBED;
 const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::FEATURE_FLAGS;
 
