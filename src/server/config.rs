@@ -174,8 +174,8 @@ pub enum SecondInitialize {
 pub enum UnknownVersion {
     /// The server responds with its newest revision of the handshake era. The specification requires this response.
     CounterOffer,
-    /// The server responds with an error (-32602) that names the supported revisions. The specification shows this
-    /// response as an example.
+    /// The server responds with an error (-32602) that names the supported revisions of the handshake era. The
+    /// specification shows this response as an example.
     Reject,
 }
 
@@ -303,8 +303,8 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Refuses requests between `initialize` and `notifications/initialized`. The server still accepts `ping` and
-    /// `logging/setLevel`.
+    /// Refuses requests between `initialize` and `notifications/initialized`. The server still accepts `ping`,
+    /// `logging/setLevel` and the [`shutdown`](ServerConfig::lsp_shutdown) of LSP.
     ///
     /// By default the server accepts requests before the notification, because several clients send them.
     #[must_use]

@@ -20,7 +20,7 @@ use crate::time::Millis;
 /// A function that responds to a tool call when the call's input request has an outcome.
 ///
 /// The arguments are the context of the router, the value that the tool stored, the outcome of the input request, and
-/// the reply.
+/// the reply to the call.
 pub type InputHandler<C, K> = fn(&mut C, K, Outcome<'_>, Reply<'_>);
 
 /// The key of the input request in `2026-07-28`.
@@ -193,7 +193,8 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
         }
     }
 
-    /// Observes an event of the server: the responses to input requests, and the ends of calls.
+    /// Observes an event of the server, and stores responses to input requests and ends of calls. Call this method with
+    /// each event.
     pub fn observe(&mut self, event: &Event<'_>) {
         let share = self.responses.len().checked_div(CALLS).unwrap_or_default();
         let mut shares = self.responses.chunks_mut(share.max(1));

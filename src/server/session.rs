@@ -92,8 +92,8 @@ impl ServerState<'_> {
     }
 
     /// Ends the session that `stream` stands for: fails its outbound requests, removes its subscriptions, and makes its
-    /// tasks inaccessible. The caller must first end the inbound requests of the session. No effect if `stream` stands
-    /// for no session.
+    /// tasks inaccessible, except for tasks of a user. The caller must first end the inbound requests of the session.
+    /// No effect if `stream` stands for no session.
     pub(crate) fn end_session(&mut self, stream: StreamId) {
         let key = stream.session();
         if key == SessionKey::NONE || stream != key.stream() {
@@ -111,10 +111,10 @@ impl ServerState<'_> {
 impl Server<'_> {
     /// Makes the machine serve another session of the handshake era, and returns the value of the previous session.
     ///
-    /// The caller stores the returned value until the next message of the previous session arrives. Requests in
-    /// flight of all sessions stay in the machine. The caller creates the streams of the session's requests with
-    /// [`StreamId::in_session`], so that two sessions can use the same request id. A message for the session as a
-    /// whole has the relation [`Relation::Session`](crate::Relation::Session).
+    /// The caller must store the returned value, and select it again before the next message of the previous session.
+    /// Requests in flight of all sessions stay in the machine. The caller must create the streams of the session's
+    /// requests with [`StreamId::in_session`], so that two sessions can use the same request id. A message for the
+    /// session as a whole has the relation [`Relation::Session`](crate::Relation::Session).
     ///
     /// # Errors
     /// [`SendError::Busy`]: the machine has not handled a received message completely, or an event is pending.
@@ -140,7 +140,8 @@ impl Server<'_> {
         })
     }
 
-    /// Returns the stream of a deferred request or subscription. Returns `None` for any other ticket.
+    /// Returns the stream of a deferred request or subscription. Returns `None` for any other ticket, such as that of a
+    /// chunked response.
     #[must_use]
     pub fn stream_of(&self, ticket: Ticket) -> Option<StreamId> {
         self.state.peer.in_flight.deferred(ticket).map(|inbound| inbound.stream)

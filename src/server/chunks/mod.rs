@@ -33,7 +33,7 @@ pub(crate) struct ChunkState {
     flags: u8,
     /// Number of bytes in `remainder`.
     remaining: u8,
-    /// The last bytes of a blob, which do not make a whole group of base64 yet.
+    /// The last bytes of a blob, which do not fill a group of base64 yet.
     remainder: [u8; 2],
 }
 
@@ -73,7 +73,7 @@ const RESERVED: usize = r#"AAA="}}"#.len().saturating_add(LAST_MEMBERS.len()).sa
 /// - The ticket of a request with an open response: the function completes the response as a failure, and emits
 ///   `Expired`. For a cancellation, the caller then replaces the event.
 /// - The ticket of a request whose response lacks only its end, which awaits space: the function writes the end. The
-///   caller then releases the request.
+///   caller must then release the request.
 /// - [`Ticket::NONE`]: the function emits `Writable` if the application waits for space and the buffer has space.
 ///
 /// Returns `false` if the function did nothing.
@@ -105,8 +105,8 @@ impl Chunks<'_> {
     /// characters.
     ///
     /// If the number is less than the length of `text`, [`Event::Writable`](crate::server::Event::Writable) follows
-    /// when the buffer has space. If the content is not text, the response ends as a failure, and the next event is
-    /// [`ProtocolError::InvalidReply`].
+    /// when the buffer has space, or after a [pause](Server::pause_stream). If the content is not text, the response
+    /// ends as a failure, and the next event is [`ProtocolError::InvalidReply`].
     pub fn text(&mut self, text: &str) -> usize {
         self.write(0, text.len(), &mut |out, _| out.prefix_inside(text))
     }
@@ -114,8 +114,8 @@ impl Chunks<'_> {
     /// Writes the next part of binary content. Returns the number of bytes that the server took.
     ///
     /// If the number is less than the length of `bytes`, [`Event::Writable`](crate::server::Event::Writable) follows
-    /// when the buffer has space. If the content is not binary, the response ends as a failure, and the next event is
-    /// [`ProtocolError::InvalidReply`].
+    /// when the buffer has space, or after a [pause](Server::pause_stream). If the content is not binary, the response
+    /// ends as a failure, and the next event is [`ProtocolError::InvalidReply`].
     pub fn blob(&mut self, bytes: &[u8]) -> usize {
         self.write(BLOB, bytes.len(), &mut |out, chunks| write_blob(out, chunks, bytes))
     }
@@ -320,9 +320,9 @@ impl Reply<'_> {
     /// # Errors
     /// A deferred request stays in flight. [`SendError::Unsupported`]: the request or its revision does not permit this
     /// content, the request is a member of a batch, or the call has become a [task](crate::server::Tasks::automatic).
-    /// In [message mode](Server::message_mode), also a transport that accepts no [pieces](Server::accept_pieces)
-    /// causes this error. [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the transmit buffer has no
-    /// space for the members around the content.
+    /// In [message mode](Server::message_mode), this error also means that the transport accepts no
+    /// [pieces](Server::accept_pieces). [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the transmit
+    /// buffer has no space for the members around the content.
     pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, SendError> {
         self.open_chunks(content)
     }

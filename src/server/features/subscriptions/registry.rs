@@ -1,8 +1,8 @@
 //! Registry of the resources and tasks to which sessions and `subscriptions/listen` subscribe, in one buffer.
 //!
 //! The entries form a binary trie: bit `n` of an entry's hash selects the child at depth `n`, and the first entry is
-//! the root. So the registry finds an entry in O(log n) without a separate index. The hash uses the caller's seed. If
-//! the seed is random, a client cannot choose URIs that collide.
+//! the root. So the registry finds an entry in O(log n) without a separate index. The hash uses the seed of
+//! [`Server::seed`](crate::Server::seed). If the seed is random, a client cannot choose URIs that collide.
 //!
 //! An entry is valid until its removal, or until the end of its owner. A removed entry stays in the trie. If the buffer
 //! has no space, `add` compacts the entries, which takes O(n log n).
@@ -18,8 +18,8 @@ use crate::rpc::hash_text;
 use crate::server::change_set::ChangeSet;
 use crate::server::server_state::RequestTable;
 
-/// The owner of an entry: a subscription (`subscriptions/listen`), by the ticket of its request, or a session
-/// (`resources/subscribe`), by a ticket that no request has.
+/// The owner of an entry. For a subscription (`subscriptions/listen`), this is the ticket of the request. For a session
+/// (`resources/subscribe`), this is a ticket that no request has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owner(Ticket);
 
@@ -253,7 +253,7 @@ impl<'b> SubscriptionRegistry<'b> {
         !was_removed
     }
 
-    /// Finds an entry, even a removed entry. Without such an entry, returns the link to which a new entry belongs.
+    /// Finds an entry, even a removed entry. If there is no such entry, returns the link for a new entry as the error.
     fn find(&self, subject: &Subject<'_>, seed: u64) -> Result<usize, usize> {
         let Subject { owner, kind, uri } = *subject;
         self.descend(hash_text(seed ^ owner.key(), &uri), &|entry| {
