@@ -147,8 +147,8 @@ impl ServerState<'_> {
         detail: Option<&dyn WriteText>,
     ) -> Received {
         let id = if id.len() <= self.id_limit() { id } else { b"" };
-        // Errors within a batch have no limit, because they share one line. Errors on a stream have none, because the
-        // transport expects one response to each request.
+        // Errors within a batch have no limit, because they share one line. Errors on a stream have no limit either,
+        // because the transport expects one response to each request.
         if id.is_empty() && !self.batches.in_line() && stream == StreamId::NONE {
             if self.invalid_in_a_row >= self.config.limits.invalid_in_a_row {
                 return self.fail(ProtocolError::Muted);
@@ -161,7 +161,7 @@ impl ServerState<'_> {
     }
 }
 
-/// Handles a line that is invalid JSON, nested too deeply, truncated or oversized.
+/// Handles a line that is invalid JSON, nested too deeply, truncated or oversized, or that has lost bytes.
 #[cold]
 #[inline(never)]
 pub(crate) fn handle_unreadable_line(

@@ -140,8 +140,8 @@ impl Server<'_> {
     /// belongs to another [session](Server::replace_session). [`SendError::Unsupported`]: the client did not declare
     /// the capability, the revision of the client or of the related request does not have the request, or the related
     /// call has become a task [automatically](crate::server::Tasks::automatic). [`SendError::Gone`]: the related
-    /// request has ended. [`SendError::Full`]: every slot is taken.
-    /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages;
+    /// request has ended, or its response is [chunked](crate::server::Call::chunked). [`SendError::Full`]: every slot
+    /// is taken. [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages;
     /// [`Event::Writable`](crate::server::Event::Writable) reports new space. [`SendError::Unwritable`]: the request
     /// exceeds the size limit of a response, or is not valid.
     pub fn request(&mut self, input: &dyn Input, options: RequestOptions) -> Result<Ticket, SendError> {

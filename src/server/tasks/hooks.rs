@@ -56,8 +56,8 @@ pub(crate) struct TaskHooks {
     /// Registers the tasks of a subscription, from an array of ids. Omits tasks to which the client has no access.
     pub(crate) register_tasks: fn(&mut Request<'_, '_>, Ticket, Json<'_>),
 
-    /// Writes the member `taskIds` of an acknowledgment. Removes and omits tasks that do not fit. Writes nothing if the
-    /// subscription has no task.
+    /// Writes the member `taskIds` of an acknowledgment. Omits tasks that do not fit, and removes these tasks from the
+    /// registry. Writes nothing if the subscription has no task.
     pub(crate) write_task_ids: fn(&mut SubscriptionRegistry<'_>, Owner, &mut Writer<'_>),
 
     /// Handles the end of a session. The tasks of the session become inaccessible and expire, except for tasks of a
@@ -229,7 +229,8 @@ fn reset(state: &mut ServerState<'_>) {
     }
 }
 
-/// Records whether the current call may become a task automatically.
+/// Records the time to live that the current call requests. `None` means that the call cannot become a task
+/// automatically.
 fn set_candidate(state: &mut ServerState<'_>, requested: Option<u64>) {
     if let Some(table) = state.tasks.as_mut() {
         table.candidate = requested;

@@ -20,9 +20,9 @@ use crate::server::write_message::{once_tool_result, write_error_message};
 /// The outcome of a task whose result the application keeps: see [`Task::finish`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TaskOutcome {
-    /// The tool has a result.
+    /// The call has a result.
     Completed,
-    /// The tool has a result with `isError`. The status is `failed` in `2025-11-25`, and `completed` in `2026-07-28`.
+    /// The call has a result with `isError`. The status is `failed` in `2025-11-25`, and `completed` in `2026-07-28`.
     ToolFailed,
     /// The call has a JSON-RPC error.
     Failed,
