@@ -1,4 +1,4 @@
-//! `Machine` and `Action`: the contract between a machine and its pump.
+//! `Machine` and `Action`: the contract between a machine and the pump that drives it.
 
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{InputSink, LineDecoder};
@@ -13,7 +13,7 @@ use crate::time::Millis;
 pub enum Action<'a> {
     /// Write bytes, read bytes, or both, and then poll again. Poll no later than at the deadline.
     Io(Io<'a>),
-    /// A pending event. Call `event()` to receive the event.
+    /// A pending event. Call `event()` to receive the event. Until this call, each poll returns this action again.
     Event,
     /// The end of the connection. [`reset`](crate::Server::reset) prepares the machine for another connection.
     Closed,
@@ -25,11 +25,12 @@ pub trait Machine: sealed::Sealed {
     ///
     /// `now` is the current time.
     ///
-    /// The caller polls again after every action, and at the deadline of [`Io`]. Extra polls are harmless.
+    /// The caller must poll again after every action, and no later than at the deadline of [`Io`]. Extra polls are
+    /// harmless.
     ///
-    /// A response may arrive while the application handles an event of a message. A request whose timeout expires in
-    /// this time fails 100 milliseconds later, unless the machine reads the response first. In the same way, the
-    /// timeout of a keep-alive ping restarts.
+    /// While the application handles the event of a message, the caller reads nothing. If the timeout of a request
+    /// expires in this time, the machine waits 100 milliseconds more for the response, once. The timeout of a
+    /// keep-alive ping restarts instead.
     fn poll(&mut self, now: Millis) -> Action<'_>;
 }
 
@@ -39,7 +40,7 @@ pub(crate) mod sealed {
 
 /// Bytes to write, space for reads, and deadline of the next poll.
 ///
-/// The bytes or the space may be empty. [`split`](Io::split) is for a caller that waits for both directions.
+/// The bytes, the space or both can be empty. [`split`](Io::split) is for a caller that waits for both directions.
 /// [`next`](Io::next) is for a caller that performs one operation at a time.
 #[derive(Debug)]
 pub struct Io<'a> {
@@ -101,8 +102,8 @@ impl<'a> Io<'a> {
 
     /// Returns the next operation.
     ///
-    /// Unsent bytes have priority and require a write. Without unsent bytes, the operation is a read if the machine
-    /// accepts input, and a wait otherwise.
+    /// The operation is a write while bytes are unsent. Otherwise, the operation is a read if the machine accepts
+    /// input, and a wait if the machine accepts none.
     #[inline]
     #[must_use = "the machine waits for this operation"]
     pub fn next(self) -> Next<'a> {
@@ -115,8 +116,8 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// Returns the latest time of the next poll. Returns `None` if the next poll need only follow I/O or a reply of
-    /// the application.
+    /// Returns the latest time at which the caller must poll. Returns `None` if the machine has no deadline: the next
+    /// poll then follows I/O, or a call of the application.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
         self.deadline
@@ -144,10 +145,10 @@ impl<'a> Receive<'a> {
         self.input.space()
     }
 
-    /// Reports that `n` bytes were read into [`space`](Receive::space). In message mode, these bytes are one whole
-    /// message.
+    /// Reports that `n` bytes were read into [`space`](Receive::space). In message mode, these bytes must be one whole
+    /// message. If `n` is 0, the call has no effect.
     ///
-    /// A link that has lost bytes within a line inserts the byte `CAN` (0x18), which valid JSON never contains. The
+    /// A link that has lost bytes within a line must insert the byte `CAN` (0x18), which valid JSON never contains. The
     /// machine then drops the line. If the machine received the id and the method of a request before the gap, the
     /// machine responds with an error. Otherwise the machine sends no response.
     #[inline]
@@ -157,16 +158,15 @@ impl<'a> Receive<'a> {
 
     /// Reports a whole message of `n` bytes from `stream` in [`space`](Receive::space). Message mode only.
     ///
-    /// The space of a growing buffer is only the part that is already allocated. [`message`](Receive::message) grows
-    /// the buffer instead.
+    /// [`space`](Receive::space) does not grow a growing buffer. [`message`](Receive::message) does.
     pub fn framed(self, n: usize, stream: StreamId) {
         self.input.filled(n, stream);
     }
 
     /// Copies one whole message from `stream`. Message mode only.
     ///
-    /// Examples of a stream are a WebSocket, a queue and an HTTP body. The message may contain newlines. The
-    /// machine responds to an oversized message in the same way as to an oversized line.
+    /// Examples of a stream are a WebSocket, a queue and an HTTP body. The message may contain newlines. The machine
+    /// handles an oversized message in the same way as an oversized line.
     ///
     /// # Errors
     /// Returns the message if the machine is not [`ready`](Receive::is_ready), or is not in message mode.
@@ -201,10 +201,10 @@ impl<'a> Receive<'a> {
     /// cancels the request. If the stream is the [stream of a session](crate::SessionKey::stream), the session ends:
     /// its requests are cancelled, requests to its client fail, and its subscriptions end.
     ///
-    /// On a client, a request on this stream fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed).
-    /// If the request was about a task, the task continues: the client polls the task again. If the request
-    /// connects the client, the client falls back to the handshake, or fails to connect. The machine may still
-    /// offer unsent messages of this stream. The caller must drop these messages.
+    /// On a client, a request that awaits its response on this stream fails with
+    /// [`RequestFailure::Closed`](crate::RequestFailure::Closed). If the request was about a task, the client polls the
+    /// task again instead. If the request connects the client, the client falls back to the handshake, or fails to
+    /// connect. The machine may still offer unsent messages of this stream. The caller must drop these messages.
     ///
     /// # Errors
     /// Returns the stream if the machine is not [`ready`](Receive::is_ready), or is not in message mode.

@@ -14,14 +14,15 @@ pub(crate) const BARE_METAL: bool = cfg!(target_os = "none");
 
 /// Whether a bare-metal processor reads an unaligned word with one instruction.
 ///
-/// True for ARM since the Cortex-M3. Unlike a Cortex-M0, these processors have atomic operations, which `cfg` can
-/// detect. Also true for a Cortex-M23, which has atomic operations, but reads only aligned words.
+/// The value is true for ARM processors with atomic operations, which `cfg` can detect: the Cortex-M3 and later, but
+/// not the Cortex-M0. It is also true for a Cortex-M23, although this processor reads only aligned words.
 pub(crate) const UNALIGNED_WORDS: bool =
     BARE_METAL && cfg!(all(target_arch = "arm", target_has_atomic = "32"));
 
 /// Whether a bare-metal processor divides 32 bits with one instruction.
 ///
-/// True for ARM since the Cortex-M3. Also true for 32-bit RISC-V, although cores without the extension M cannot divide.
+/// The value is true for ARM processors since the Cortex-M3. It is also true for 32-bit RISC-V, although cores without
+/// the extension M cannot divide.
 const DIVIDES_WORDS: bool = UNALIGNED_WORDS || BARE_METAL && cfg!(target_arch = "riscv32");
 
 /// Marks a branch as rare: the compiler places its code away from the frequent code. Does nothing at run time.
@@ -30,7 +31,7 @@ const DIVIDES_WORDS: bool = UNALIGNED_WORDS || BARE_METAL && cfg!(target_arch = 
 #[cold]
 pub(crate) const fn cold_path() {}
 
-/// Returns the quotient and the remainder. Both results are zero if `by` is zero.
+/// Returns the quotient and the remainder of `value` divided by `by`. Both are zero if `by` is zero.
 pub(crate) const fn divide(value: u64, by: u32) -> (u64, u32) {
     if by == 0 {
         return (0, 0);
@@ -78,7 +79,7 @@ const fn divide_by_bits(value: u64, by: u32) -> (u64, u32) {
     (quotient, remainder)
 }
 
-/// Splits a number in its low and high half. A field of two halves needs no padding, unlike a `u64`.
+/// Splits a number into its low and high half. Unlike a `u64`, a field of two halves needs no padding.
 pub(crate) const fn to_halves(number: u64) -> [u32; 2] {
     [number as u32, (number >> 32) as u32]
 }
@@ -108,8 +109,8 @@ fn copy_by_ends(target: &mut [u8], source: &[u8]) {
     }
 }
 
-/// Copies up to 32 bytes without a call of `memcpy`. Returns `false` for no bytes, for more bytes, or if `target` is
-/// shorter than `source`.
+/// Copies up to 32 bytes without a call of `memcpy`. Returns `false`, and copies nothing, if `source` is empty, longer
+/// than 32 bytes, or longer than `target`.
 #[inline]
 pub(crate) fn copy_few(target: &mut [u8], source: &[u8]) -> bool {
     if source.len() > 32 {
@@ -126,8 +127,8 @@ pub(crate) fn copy_few(target: &mut [u8], source: &[u8]) -> bool {
     is_copied
 }
 
-/// Copies the first and the last `N` bytes of `source`, which may overlap, and returns these bytes. Copies nothing
-/// and returns `None` if `source` is shorter than `N` or longer than `target`.
+/// Copies only the first and the last `N` bytes of `source`, which may overlap, and returns both. Copies nothing and
+/// returns `None` if `source` is shorter than `N` or longer than `target`.
 #[inline]
 pub(crate) fn copy_ends<const N: usize>(target: &mut [u8], source: &[u8]) -> Option<[[u8; N]; 2]> {
     let ((first, _), (_, last)) = (source.split_first_chunk()?, source.split_last_chunk()?);
@@ -158,7 +159,7 @@ fn copy_by_words(target: &mut [u8], source: &[u8]) {
     copy_by_bytes(target, source);
 }
 
-/// Moves all bytes behind the first `by` bytes to the front.
+/// Moves the bytes from offset `by` on to the front.
 pub(crate) fn shift(bytes: &mut [u8], by: usize) {
     move_down(bytes, by, 0, usize::MAX);
 }
@@ -167,8 +168,7 @@ pub(crate) fn shift(bytes: &mut [u8], by: usize) {
 /// `from` is past the end.
 pub(crate) fn move_down(bytes: &mut [u8], from: usize, to: usize, length: usize) {
     let end = from.saturating_add(length).min(bytes.len());
-    // This check lets the compiler prove that the call of `copy_within` is in bounds. Without the check, the compiler
-    // links a panic.
+    // This check lets the compiler prove that the call of `copy_within` is in bounds, so that no panic is linked.
     if to <= from && from <= end {
         if BARE_METAL { move_by_bytes(bytes, from, end, to) } else { bytes.copy_within(from..end, to) }
     }

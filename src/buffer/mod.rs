@@ -9,7 +9,7 @@ use crate::time::Millis;
 /// Buffer for sent or received bytes of a connection.
 ///
 /// A buffer is a slice that the caller lends. With the feature `alloc`, a buffer can also be a `Vec`. The `Vec` grows
-/// up to a limit. The `Vec` shrinks after many small messages, or when the connection is idle.
+/// up to a limit. A `Vec` of more than 16 KiB shrinks after many small messages, or when the connection is idle.
 ///
 /// ```
 /// use mcp_proto::Buffer;
@@ -31,28 +31,28 @@ enum Store<'b> {
         limit: usize,
         /// Maximum number of used bytes since the buffer was last empty.
         used: usize,
-        /// Number of consecutive uses of only a small part of the buffer.
+        /// Number of consecutive uses of at most a quarter of the buffer.
         small_uses: u8,
-        /// The time since which only a small part of the buffer is in use, or `BUSY`. The field is not an `Option`,
-        /// so that the compiler stores the discriminant of the enum in a niche of the `Vec`. The bytes of both
-        /// variants then have the same offset.
+        /// The time since which at most a quarter of the buffer is in use, or `BUSY`. The field is not an `Option`, so
+        /// that the compiler stores the discriminant of the enum in a niche of the `Vec`. The bytes of both variants
+        /// then have the same offset.
         idle_since: Millis,
     },
 }
 
-/// Minimum size, in bytes, to which a grown buffer grows, unless its limit is lower. Most of the memory of a new
-/// connection is two such buffers.
+/// Size, in bytes, of the first allocation of a grown buffer, unless its limit is lower or the data needs more. Most of
+/// the memory of a new connection is two such buffers.
 #[cfg(feature = "alloc")]
 const FIRST_SIZE: usize = 1024;
 
 /// Maximum size, in bytes, of a buffer that does not shrink.
 ///
-/// A larger buffer has a deadline while it is idle, so a thread that waits for input needs a system call more. With this
-/// size, dozens of short messages at once cost no deadline.
+/// A larger buffer has a deadline while it is idle, so a thread that waits for input needs one more system call. Dozens
+/// of short messages at once do not exceed this size.
 #[cfg(feature = "alloc")]
 const MAX_KEPT: usize = 16 * 1024;
 
-/// Minimum size, in bytes, of a buffer that has shrunk.
+/// Minimum size, in bytes, to which a buffer shrinks by itself.
 #[cfg(feature = "alloc")]
 const FLOOR: usize = 4096;
 
@@ -166,8 +166,8 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Shrinks a large buffer if `used` has been only a small part of the buffer for [`IDLE_TIME`]. While this time
-    /// runs, returns the end of this time. Otherwise returns `None`.
+    /// Shrinks a large buffer if at most a quarter of it has been in use for [`IDLE_TIME`]. `used` bytes are in use
+    /// now. While this time runs, returns its end. Otherwise returns `None`.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn shrink_by_deadline(&mut self, used: usize, now: Millis) -> Option<Millis> {
@@ -186,8 +186,8 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Records that the buffer is empty after a use of `used` bytes. Shrinks a grown buffer that is much larger than
-    /// its recent uses. No effect on a lent buffer.
+    /// Records that the buffer is empty after a use of `used` bytes. Shrinks a grown buffer of more than 16 KiB after
+    /// many uses of at most a quarter of it. No effect on a lent buffer.
     pub fn shrink_if_idle(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,
@@ -273,7 +273,7 @@ impl<'a> BufferMut<'a> {
     }
 }
 
-/// Counts the consecutive small uses of a large buffer. Frees memory after [`SMALL_USES`] such uses.
+/// Counts the consecutive uses of at most a quarter of a large buffer. Frees memory after [`SMALL_USES`] such uses.
 #[cfg(feature = "alloc")]
 #[cold]
 fn shrink(bytes: &mut Vec<u8>, used: usize, small_uses: &mut u8) {
@@ -310,7 +310,7 @@ fn shrink_by_deadline(
     None
 }
 
-/// Returns the size of a shrunk buffer with `used` bytes.
+/// Returns the size to which a buffer with `used` bytes shrinks.
 #[cfg(feature = "alloc")]
 fn size_for(used: usize) -> usize {
     FLOOR.max(used.saturating_mul(2))
@@ -331,8 +331,8 @@ fn grow(bytes: &mut Vec<u8>, end: usize, limit: usize) -> Option<()> {
     if end > limit {
         return None;
     }
-    // Because the buffer doubles, it rarely grows. For a single large text, the buffer grows to only a quarter more
-    // than `end`, because `resize` zeroes all new bytes.
+    // The buffer at least doubles, so that it rarely grows. If `end` needs more than that, the buffer grows to only a
+    // quarter more than `end`, because `resize` zeroes all new bytes.
     let wanted = bytes.len().saturating_mul(2).max(end.saturating_add(end / 4)).max(FIRST_SIZE).min(limit);
     // A heap without space for `wanted` bytes may have space for `end` bytes.
     let size = [wanted, end].into_iter().find(|size| reserve(bytes, *size))?;

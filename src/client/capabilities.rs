@@ -20,7 +20,7 @@ impl<'i> ClientConfig<'i> {
     /// The client emits an event for requests that require declared capabilities:
     /// [`Event::ServerRequest`](crate::client::Event::ServerRequest) or
     /// [`Event::InputRequired`](crate::client::Event::InputRequired). The client refuses requests that require other
-    /// capabilities. The client declares only the capabilities that the revision defines.
+    /// capabilities. Of `declared`, the client declares only the capabilities that the revision defines.
     ///
     /// ```
     /// use mcp_proto::{ClientCapabilities, client::ClientConfig};
@@ -86,7 +86,7 @@ impl<'i> ClientConfig<'i> {
         .fold(self.capabilities, |declared, (_, missing)| declared.without(missing))
     }
 
-    /// Writes the capabilities object of this revision. `tasks` are the hooks of a client that runs tasks.
+    /// Writes the capabilities object of this revision. `tasks` is `None` if the client runs no tasks.
     pub(crate) fn write_capabilities(
         &self,
         revision: Revision,

@@ -94,9 +94,9 @@ pub(crate) struct ClientState<'b> {
     pub(crate) meta_cache: MemberCache,
     pub(crate) keep_alive_hooks: Option<&'static KeepAliveHooks>,
     pub(crate) connecting: Option<Connecting>,
-    /// Whether the timeout of the connecting request is extended.
+    /// Whether `extend_connect` has extended the timeout of the connecting request.
     pub(crate) connect_extended: bool,
-    /// Revisions that the client has already requested.
+    /// Revisions that the client has already requested on this connection.
     pub(crate) tried: Revisions,
     /// Revision and trigger of a connecting request that waits for transmit space.
     pub(crate) unsent_connect: Option<(Revision, Trigger)>,
@@ -105,18 +105,18 @@ pub(crate) struct ClientState<'b> {
     pub(crate) probe_abandoned: bool,
     /// Revisions in the late response to the abandoned probe.
     pub(crate) late_revisions: Revisions,
-    /// Whether the client repeated the probe. The client does so at most once, after a stateless server missed the
+    /// Whether the client repeated the probe. The client repeats it at most once: after a stateless server missed the
     /// probe timeout, or refused a revision that its error names as supported.
     pub(crate) probe_repeated: bool,
     /// Whether `notifications/initialized` waits to be written.
     pub(crate) initialized_pending: bool,
     /// Whether `notifications/roots/list_changed` waits to be written.
     pub(crate) roots_changed_pending: bool,
-    /// The id of the server request to which the application is responding.
+    /// The span of the id of the server request in the pending event.
     pub(crate) request_id: Span,
     /// Whether a server request waits until the transmit buffer has space for its response.
     pub(crate) server_request_waits: bool,
-    /// The tasks that the client runs.
+    /// The table of the tasks that the client runs. `None` during `with_client_tasks`.
     pub(crate) client_tasks: Option<Storage<'b, TaskTable<'b>>>,
     /// The event that the next call of `Client::event` returns. The poll after that call drops the event.
     pub(crate) pending_event: Option<PendingEvent>,
@@ -166,8 +166,8 @@ impl<'b> ClientState<'b> {
         self.pending_event = Some(event);
     }
 
-    /// Sets the event for the end of a request. A request about a task ends the call that became the task. The
-    /// subscription to a task has no event, because the application did not send it.
+    /// Sets the event for the end of a request. For a request about a task, the event reports the end of the call that
+    /// became the task. A subscription to a task has no event, because the application did not send it.
     #[inline]
     pub(crate) fn emit_response(&mut self, ticket: Ticket, method: Method, outcome: PendingOutcome) {
         if method == Method::TaskListen {
@@ -227,12 +227,13 @@ impl<'b> ClientState<'b> {
         self.peer.output.free().saturating_sub(reserve)
     }
 
-    /// Returns whether the session has a revision with this feature. Without a session, returns `false`.
+    /// Returns whether the negotiated revision has this feature. Returns `false` before the client is connected.
     pub(crate) fn has(&self, feature: WireFeature) -> bool {
         self.peer.session.is_some_and(|session| session.revision.has(feature))
     }
 
-    /// Returns whether the client responds to requests of the server. The stateless era has no such requests.
+    /// Returns whether the client responds to requests of the server: always, except in the stateless era, which has no
+    /// such requests.
     pub(crate) fn responds_to_requests(&self) -> bool {
         !self.has(WireFeature::StatelessRequests)
     }
@@ -248,8 +249,8 @@ impl<'b> ClientState<'b> {
         self.begin_request_as(Method::from_name(name), name, options, params)
     }
 
-    /// Sends a request like [`begin_request`](Self::begin_request), but `method` is the kind of the request, whatever
-    /// its `name` is.
+    /// Sends a request like [`begin_request`](Self::begin_request), but the caller chooses the kind `method` of the
+    /// request.
     #[inline]
     pub(crate) fn begin_request_as(
         &mut self,
@@ -392,7 +393,8 @@ impl<'b> ClientState<'b> {
         true
     }
 
-    /// Writes a notification without parameters. Returns `false` if the transmit buffer lacks space.
+    /// Writes a notification without parameters, of at most `space` bytes. Returns `false` if the notification does not
+    /// fit.
     fn write_own(&mut self, method: &str, space: usize) -> bool {
         let body =
             &mut |out: &mut Writer<'_>| write_notification(out, method, &mut |_: &mut Writer<'_>| true);
@@ -418,10 +420,9 @@ impl<'b> ClientState<'b> {
         self.peer.write_cancellation(ticket, id, routing, reason, usize::MAX)
     }
 
-    /// Abandons a request. If the request is open at the server, the client sends a cancellation when there is transmit
-    /// space. A task is cancelled only if the server supports `tasks/cancel`. A cancellation that has to wait contains
-    /// the reason only if the slot's text and the transmit buffer have
-    /// space for the reason.
+    /// Abandons a request. If the request is open at the server, the client sends a cancellation once the transmit
+    /// buffer has space. A task is cancelled only if the server supports `tasks/cancel`. A cancellation that has to
+    /// wait contains the reason only if the slot's text and the transmit buffer have space for the reason.
     pub(crate) fn abandon(&mut self, ticket: Ticket, reason: &str) {
         let Some(outbound) = self.peer.in_flight.outbound(ticket).copied() else { return };
         match outbound.state {
@@ -470,7 +471,7 @@ impl<'b> ClientState<'b> {
         self.peer.output.has_space(RESERVE.saturating_add(overhead))
     }
 
-    /// Responds to a server request with `error`, or with an empty result if `error` is `None`. The caller has
+    /// Responds to a server request with `error`, or with an empty result if `error` is `None`. The caller must have
     /// reserved space for the response.
     pub(crate) fn respond_by_itself(&mut self, id: &[u8], stream: StreamId, error: Option<ProtocolError>) {
         self.peer.output.compact();

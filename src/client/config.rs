@@ -54,8 +54,9 @@ pub enum Connect {
     /// Sends `server/discover`, and then `initialize` to a server of the handshake era.
     ///
     /// The client assumes the handshake era if the server does not respond within the [probe timeout](Timeouts::probe).
-    /// The following responses also select the handshake era: a result without `supportedVersions`, an error code that
-    /// the stateless era does not define, and a response that is not valid JSON or is nested too deeply.
+    /// The following responses also select the handshake era: a result without `supportedVersions`, a response whose
+    /// common revisions all belong to this era, an error code that the stateless era does not define, and a response
+    /// that is malformed, not valid JSON or nested too deeply.
     #[default]
     Automatic,
     /// Connects only in `2026-07-28`. The client still sends `server/discover` first, because a handshake server might
@@ -78,15 +79,15 @@ pub struct Timeouts {
     /// This timeout also applies to the response to `server/discover` if the client cannot fall back to the handshake.
     pub initialize: Millis,
     /// The timeout for the response to a request whose [options](crate::client::Options::timeout) set no timeout.
-    /// Unless the request [ignores progress](crate::client::Options::ignore_progress), progress restarts this timeout.
-    /// Default: one minute.
+    /// Requested progress restarts this timeout, unless the request [ignores
+    /// progress](crate::client::Options::ignore_progress). Default: one minute.
     pub request: Millis,
-    /// The maximum duration of a request, regardless of progress. Default: ten minutes.
+    /// The maximum duration, regardless of progress, of a request whose options set no maximum. Default: ten minutes.
     ///
     /// This duration is also the default timeout for the application's response to a
     /// [deferred](crate::client::ServerRequest::defer) server request.
     pub maximum: Millis,
-    /// The timeout for sending the remaining output during shutdown. Default: two seconds.
+    /// The timeout for sending the remaining output after a shutdown or the end of input. Default: two seconds.
     pub grace: Millis,
 }
 
@@ -211,7 +212,7 @@ impl<'i> ClientConfig<'i> {
 
     /// Accepts an empty cursor in all revisions, not only in `2026-07-28`.
     ///
-    /// By default, an empty cursor ends a list in earlier revisions, because some servers mark the last page in this
+    /// By default, an empty cursor ends a list before `2026-07-28`, because some servers mark the last page in this
     /// way.
     #[must_use]
     pub const fn empty_cursors(mut self) -> Self {
@@ -237,8 +238,8 @@ impl<'i> ClientConfig<'i> {
 
     /// Writes the `_meta` of a request.
     ///
-    /// The object contains the members of this request and, in the stateless era, the members that all requests have.
-    /// The function writes nothing if there are no members.
+    /// The `_meta` contains the members in `meta` and, in the stateless era, the members that all requests have. The
+    /// function writes nothing if there are no members.
     #[inline]
     pub(crate) fn write_meta(
         &self,
@@ -279,7 +280,7 @@ impl<'i> ClientConfig<'i> {
     }
 }
 
-/// Writes the members of an object into the open object.
+/// Writes the members of `object` into the object that `out` has begun.
 #[inline(never)]
 fn write_members(object: Json<'_>, out: &mut Writer<'_>) {
     for (name, value) in object.members() {

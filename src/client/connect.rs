@@ -22,7 +22,8 @@ use crate::protocol::objects::cache_hints::Freshness;
 use crate::protocol::objects::implementation::ImplementationView;
 use crate::protocol::objects::view::{list, object};
 
-/// Writes the parameters of the connecting request without `_meta`. `tasks` are the hooks of a client that runs tasks.
+/// Writes the parameters of the connecting request without `_meta`: nothing in the stateless era. `tasks` is `None` if
+/// the client runs no tasks.
 pub(crate) fn write_params(
     config: &ClientConfig<'_>,
     revision: Revision,
@@ -74,7 +75,7 @@ impl ClientState<'_> {
     }
 
     /// Extends the expired timeout of the connecting request by [`READ_TIME`], once, if the application has handled an
-    /// event: the response may be unread.
+    /// event: the response may be unread. Returns whether the timeout was extended.
     pub(crate) fn extend_connect(&mut self) -> bool {
         let Some(connecting) = &mut self.connecting else { return false };
         if self.peer.line_event != LineEvent::Handled || self.connect_extended {
@@ -124,12 +125,12 @@ impl ClientState<'_> {
         self.emit(PendingEvent::ConnectFailed(failure));
     }
 
-    /// Handles the failure of the connecting request. The client falls back to the handshake if possible. Otherwise
-    /// connecting fails with `failure`.
+    /// Handles the failure of the connecting request. After a probe, the client falls back to the handshake if
+    /// possible. Otherwise connecting fails with `failure`.
     pub(crate) fn handle_connect_failure(&mut self, failure: PendingFailure) {
         match self.peer.lifecycle.state() {
             State::Probing if self.may_fall_back() => {
-                // A closed stream has no late response.
+                // Only a probe that timed out can still have a response.
                 self.probe_abandoned = matches!(failure, PendingFailure::TimedOut);
                 self.fall_back(None)
             }
@@ -193,7 +194,8 @@ impl<'a> Connected<'a> {
         self.revision
     }
 
-    /// Returns the server's description of itself. The client does not verify this description.
+    /// Returns the server's description of itself, which the client does not verify. If the server sent no description,
+    /// the view is empty.
     #[must_use]
     pub fn server(&self) -> ImplementationView<'a> {
         ImplementationView::from_json(self.server_info().unwrap_or(Json::NULL))

@@ -25,13 +25,13 @@ use crate::protocol::objects::task::TaskView;
 use crate::protocol::objects::tool_result::ToolResultView;
 use crate::protocol::revision::Era;
 
-/// An event of the client. The event borrows the client until the next poll.
+/// An event of the client. The event borrows the client, so the application must drop the event before the next poll.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// A completed connection. The client accepts requests.
     Connected(Connected<'a>),
-    /// A failed connection attempt. The connection closes.
+    /// A failed connection attempt. The client then closes the connection.
     ConnectFailed(ConnectFailure<'a>),
     /// The end of a request. The client emits this event exactly once for each request, unless the application cancels
     /// the request or [resets](crate::Client::reset) the client. A complete list ends with its last page instead.
@@ -64,14 +64,14 @@ pub enum Event<'a> {
     Changed {
         /// The changed list.
         listed: Listed,
-        /// The subscription that reported the change (`2026-07-28`). The value is `None` in earlier revisions.
+        /// The subscription that reported the change (`2026-07-28`), or `None` in earlier revisions.
         subscription: Option<Ticket>,
     },
     /// A change of a subscribed resource. Cached copies of the resource are out of date.
     Updated {
         /// The changed resource, or the changed part of a subscribed resource.
         resource: Updated<'a>,
-        /// The subscription that reported the change (`2026-07-28`). The value is `None` in earlier revisions.
+        /// The subscription that reported the change (`2026-07-28`), or `None` in earlier revisions.
         subscription: Option<Ticket>,
     },
     /// The acknowledgment of a subscription by the server (`2026-07-28`).
@@ -93,7 +93,7 @@ pub enum Event<'a> {
     ServerRequest(ServerRequest<'a>),
     /// The cancellation of a [deferred](ServerRequest::defer) request.
     ///
-    /// The server or the end of the connection has cancelled the request. The client sends no response, and the ticket
+    /// Either the server cancelled the request, or the connection ended. The client sends no response, and the ticket
     /// is invalid.
     Cancelled {
         /// The ticket of the request.
@@ -101,14 +101,14 @@ pub enum Event<'a> {
         /// The reason, if the server gave one.
         reason: Option<Str<'a>>,
     },
-    /// The timeout of a deferred server request, or the expiry of its task. The client responds with an error to a
-    /// request that is not a task. The ticket is invalid.
+    /// The timeout of a deferred server request, or the expiry of the task that it became. The client responds with an
+    /// error, unless the request became a task. The ticket is invalid.
     Expired(Ticket),
     /// Any other notification of the server.
     Notification {
         /// The method.
         method: Str<'a>,
-        /// The parameters, if the notification has any.
+        /// The parameters, or `None` if the notification has none or they are `null`.
         params: Option<Json<'a>>,
         /// The request to which the notification belongs, according to the subscription id in its `_meta`. The request
         /// is a [subscription](crate::Client::listen), or a request of an extension.
@@ -245,7 +245,7 @@ impl<'a> Response<'a> {
         matches!(self.response.outcome, PendingOutcome::Failed(_)) && self.response.method.is_repeatable()
     }
 
-    /// Returns the tool's result, if the request was a tool call and has a result.
+    /// Returns the tool's result, if the request was a tool call and the server responded with a result.
     #[inline]
     #[must_use]
     pub fn tool_result(&self) -> Option<ToolResultView<'a>> {
@@ -300,7 +300,8 @@ impl<'a> Response<'a> {
         if self.response.method == method { self.result() } else { None }
     }
 
-    /// Returns the [required member](Method::member) of the result, such as `content`, if the result has this member.
+    /// Returns the [required member](Method::member) of the result, such as `content`. Returns `None` if the result
+    /// lacks the member.
     #[inline]
     fn member(&self) -> Option<Json<'a>> {
         match self.response.outcome {

@@ -1,7 +1,7 @@
 //! Multi round-trip requests (`2026-07-28`): input requests and their responses.
 //!
-//! If a server needs input for a request, the response contains input requests. The client sends the request again with
-//! the input responses. The application sees only one request with one ticket.
+//! If a server needs input for a request, the response contains input requests. After the application has called
+//! [`Client::resume`], the client sends the request again with the input responses. The ticket stays the same.
 //!
 //! Specification: 2026-07-28, *Multi round-trip requests*.
 
@@ -52,8 +52,8 @@ impl<'a> InputRequired<'a> {
         self.ticket
     }
 
-    /// Returns the input requests, each with the key for its response. If there are none, the application resumes the
-    /// request after a delay.
+    /// Returns the input requests, each with the key for its response. If there are none, the application should resume
+    /// the request after a delay.
     pub fn requests(&self) -> impl Iterator<Item = (Str<'a>, InputRequest<'a>)> {
         let requests = self.result.get("inputRequests").unwrap_or(Json::NULL).members();
         requests.filter(|(key, _)| !self.answered.contains(*key)).filter_map(|(key, request)| {
@@ -77,7 +77,7 @@ impl<'a> InputRequired<'a> {
     }
 }
 
-/// Writes the input responses, each under the key of its request. Every input request needs a response.
+/// Writes the input responses, each under the key of its input request. Every input request needs exactly one response.
 #[derive(Debug)]
 pub struct InputResponses<'w, 'a> {
     out: &'w mut Writer<'a>,
@@ -100,8 +100,8 @@ impl InputResponses<'_, '_> {
         self.action(key, ElicitAction::Accept);
     }
 
-    /// Responds that the user declines a form or a URL. The application declines any other input request by cancelling
-    /// the whole request.
+    /// Responds that the user declines a form or a URL. To decline any other input request, the application must
+    /// [cancel](Client::cancel) the whole request.
     pub fn decline(&mut self, key: &str) {
         self.action(key, ElicitAction::Decline);
     }
@@ -157,8 +157,8 @@ impl Client<'_> {
     /// members `name` and `arguments`. The [`Options`](crate::client::Options) of the request still apply, including
     /// `_meta`.
     ///
-    /// For a [task](crate::client::ClientConfig::tasks), the client sends the id of the task and the responses, and
-    /// does not call `params`.
+    /// If the input requests belong to a [task](crate::client::ClientConfig::tasks), the client sends the id of the
+    /// task and the responses, and does not call `params`.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has ended, or needs no input. [`SendError::NotConnected`], [`SendError::Busy`]:
@@ -176,7 +176,7 @@ impl Client<'_> {
         self.state.resume(ticket, None, &mut params, &mut Some(responses))
     }
 
-    /// Resumes a tool call with the JSON text of an object.
+    /// Resumes a tool call. `arguments` is the JSON text of an object.
     ///
     /// # Errors
     /// Same as [`resume`](Client::resume). [`SendError::Unwritable`] also means that the request is not a tool call.
@@ -212,7 +212,7 @@ impl Client<'_> {
 
 impl ClientState<'_> {
     /// Validates an input-required result against the declared capabilities. Returns the number of input requests, and
-    /// the raw `requestState`. Returns `None` if the result is not valid.
+    /// the raw `requestState`, which is empty if the server sent none. Returns `None` if the result is not valid.
     fn check_input_requests<'l>(&self, result: Json<'l>) -> Option<(u32, &'l [u8])> {
         let [requests, state] = result.pick(["inputRequests", "requestState"]);
         let present = |value: &Json<'_>| !value.is_null();
@@ -270,8 +270,8 @@ impl ClientState<'_> {
         Ok(())
     }
 
-    /// Sends a request again with input responses. `params` writes the members of the parameters. The request must have
-    /// the method `expected`, unless this is `None`.
+    /// Sends a request again with input responses. `params` writes the members of the parameters. If `expected` is not
+    /// `None`, the request must have this method.
     fn resume(
         &mut self,
         ticket: Ticket,

@@ -29,7 +29,7 @@ pub(crate) enum List {
 /// The properties of a list.
 pub(crate) struct Properties {
     pub(crate) method: &'static str,
-    /// The member of a page that contains the entries.
+    /// The name of the member that contains the entries of a page.
     pub(crate) member: &'static str,
     /// The capability that a server with this list declares.
     pub(crate) capability: ServerCapabilities,
@@ -61,8 +61,7 @@ impl List {
 }
 
 impl ClientState<'_> {
-    /// Emits the event of a page. After any page but the last, queues the request for the next page, or fails the
-    /// list.
+    /// Emits the event of a page. After any page but the last, queues the request for the next page, or fails the list.
     pub(crate) fn handle_page(&mut self, list: List, ticket: Ticket, result: Object<'_>) {
         // Before 2026-07-28, some servers end a list with an empty cursor. Since 2026-07-28, an empty cursor is valid.
         let accepts_empty = self.has(WireFeature::EmptyCursors) || self.config.empty_cursors;

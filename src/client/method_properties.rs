@@ -32,7 +32,7 @@ pub(crate) enum Method {
     Other,
 }
 
-/// Method names whose kind is not [`Method::Other`].
+/// The kinds of method names. The kind of any other name is [`Method::Other`].
 const KNOWN: [(&str, Method); 14] = [
     (methods::TOOLS_CALL.name, Method::CallTool),
     (methods::RESOURCES_READ.name, Method::ReadResource),

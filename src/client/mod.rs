@@ -157,7 +157,7 @@ impl Client<'_> {
     }
 
     /// Returns whether the ticket belongs to a request in flight, to a [deferred](ServerRequest::defer) request that
-    /// awaits its response, or to a deferred request that became a [task](Client::client_tasks).
+    /// awaits its response, or to a deferred request whose [task](Client::client_tasks) has not ended.
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
         let is_deferred = self.state.peer.in_flight.deferred(ticket).is_some();
@@ -171,8 +171,8 @@ impl Client<'_> {
         self.input.limit()
     }
 
-    /// Returns the line of the latest event, without its newline, such as the line of a
-    /// [`ProtocolError`](Event::ProtocolError).
+    /// Returns the line that caused the latest event, such as a [`ProtocolError`](Event::ProtocolError), without its
+    /// newline.
     ///
     /// The line is valid until the next [`poll`](Client::poll). For an event without a line, returns an empty slice, or
     /// a line that the client has not handled yet. For an oversized line, returns at most the id of its message.
@@ -183,15 +183,15 @@ impl Client<'_> {
 
     /// Frees the memory that grown buffers do not use.
     ///
-    /// A grown buffer also shrinks by itself after many small messages, and after the connection has been idle for
-    /// five seconds.
+    /// A grown buffer of more than 16 KiB also shrinks by itself: after many small messages, or if the connection is
+    /// idle for five seconds.
     pub fn trim(&mut self) {
         self.input.trim();
         self.state.peer.output.trim();
     }
 
-    /// Returns the number of late messages: cancellations and progress of requests that had already ended. Such
-    /// messages are not errors, because messages of the two peers can cross: see
+    /// Returns the number of late messages: cancellations, progress and subscription notifications that arrived after
+    /// the end of their request. Late messages are not errors, because messages of the two peers can cross: see
     /// [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at 65,535.
     #[cfg(feature = "alloc")]
     #[must_use]
@@ -219,8 +219,9 @@ impl Client<'_> {
 
     /// Ends the connection. [Subscriptions](Client::listen) and [tasks](ClientConfig::tasks) wait for
     /// [`reconnect`](Client::reconnect). Every other request of the application fails with
-    /// [`RequestFailure::Closed`](crate::RequestFailure::Closed). The client still offers unsent output until the
-    /// [grace period](Timeouts::grace) ends. After [`Action::Closed`], the caller closes the server's input.
+    /// [`RequestFailure::Closed`](crate::RequestFailure::Closed). [Deferred](ServerRequest::defer) requests of the
+    /// server are cancelled. The client still offers unsent output until the [grace period](Timeouts::grace) ends.
+    /// After [`Action::Closed`], the caller should close the server's input.
     pub fn shutdown(&mut self, now: Millis) {
         self.state.peer.now = self.state.peer.now.max(now);
         self.state.connecting = None;
@@ -228,8 +229,8 @@ impl Client<'_> {
     }
 
     /// Starts a new connection on the same buffers. The client drops all state of the old connection, without events
-    /// for requests in flight. All tickets of the old connection become invalid, except those of tasks in a table with
-    /// [`keep_on_reset`](crate::client::TaskTable::keep_on_reset).
+    /// for requests in flight. All tickets of the old connection become invalid. The exception is a server request that
+    /// became a task in a table with [`keep_on_reset`](crate::client::TaskTable::keep_on_reset).
     pub fn reset(&mut self) {
         self.state.peer.in_flight.clear();
         self.state.end_client_tasks(false);

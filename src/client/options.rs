@@ -25,7 +25,7 @@ pub struct Options<'o> {
     pub ignore_progress: bool,
     /// The minimum level of log messages for this request.
     pub log_level: Option<Level>,
-    /// Additional members of `_meta`.
+    /// Additional members of `_meta`: the JSON text of an object.
     pub meta: Option<&'o str>,
     /// The time to live of the task that the call should become (`2025-11-25`), in milliseconds. `None` requests no
     /// task.
@@ -44,16 +44,15 @@ impl<'o> Options<'o> {
         task: None,
     };
 
-    /// Sets the timeout, in milliseconds. Progress restarts the timeout, unless
-    /// [`ignore_progress`](Options::ignore_progress) is set.
+    /// Sets the timeout. If the request [asks for progress](Options::with_progress), progress restarts the timeout,
+    /// unless [`ignore_progress`](Options::ignore_progress) is set.
     #[must_use]
     pub const fn timeout(mut self, time: Millis) -> Self {
         self.timeout = Some(time);
         self
     }
 
-    /// Sets the maximum duration, in milliseconds. Progress does not extend this duration. For a list, the duration
-    /// includes all pages.
+    /// Sets the maximum duration. Progress does not extend this duration. For a list, the duration includes all pages.
     #[must_use]
     pub const fn maximum(mut self, time: Millis) -> Self {
         self.maximum = Some(time);
@@ -95,8 +94,8 @@ impl<'o> Options<'o> {
     /// in a [subscription](crate::Client::listen) on the next connection. The client therefore stores these members in
     /// the text of the slot: see [`Client::in_flight`](crate::Client::in_flight).
     ///
-    /// The request fails with [`SendError::Unwritable`] if `object` is not a JSON object, or has a member that the
-    /// client itself writes.
+    /// The function that sends the request returns [`SendError::Unwritable`] if `object` is not a JSON object, or has a
+    /// member that the client itself writes.
     #[must_use]
     pub const fn meta(mut self, object: &'o str) -> Self {
         self.meta = Some(object);
@@ -107,15 +106,16 @@ impl<'o> Options<'o> {
     /// chooses the time.
     ///
     /// Pass this option only for tools whose [`task_support`](crate::client::ToolView::task_support) is not
-    /// `Forbidden`. If the server or the [configuration](crate::client::ClientConfig::tasks) has no tasks, the call is
-    /// an ordinary call. In `2026-07-28` the option has no effect, because the server decides which calls become tasks.
+    /// `Forbidden`. If the server does not declare tasks, or the [configuration](crate::client::ClientConfig::tasks)
+    /// does not enable them, the call is an ordinary call. In `2026-07-28` the option has no effect, because the server
+    /// decides which calls become tasks.
     #[must_use]
     pub const fn task(mut self, ttl: Millis) -> Self {
         self.task = Some(ttl);
         self
     }
 
-    /// Validates and returns the additional members of `_meta`, if there are any.
+    /// Validates and returns the additional members of `_meta`. Returns `Ok(None)` if the application set none.
     #[inline]
     pub(crate) fn members(&self) -> Result<Option<Json<'o>>, SendError> {
         self.meta.map(Options::parse_members).transpose()

@@ -64,8 +64,8 @@ impl Client<'_> {
             || self.handle_end_of_input()
     }
 
-    /// Drops the output of a broken connection, and ends the input. Processes the earlier input, because the
-    /// server may have responded before the output broke.
+    /// Drops the output of a broken connection, and ends the input. Later steps still process the received input,
+    /// because the server may have responded before the output broke.
     #[cold]
     #[inline(never)]
     fn end_broken_connection(&mut self) {
@@ -80,7 +80,7 @@ impl Client<'_> {
     }
 
     /// Performs one step of a client that is not connected: see [`step`](Client::step). Returns `None` while the
-    /// timeout of the connecting request has not expired. After an event, extends this timeout once, because the
+    /// connecting request awaits its response. After an event, extends the timeout of this request once, because the
     /// response may be unread.
     #[cold]
     #[inline(never)]
@@ -97,8 +97,8 @@ impl Client<'_> {
         Some(true)
     }
 
-    /// Expires a task that the client runs, or sends pending messages about tasks. Returns `true` if there is an event
-    /// or an error.
+    /// Expires a task that the client runs, or sends pending messages about tasks. Returns `true` if an event or an
+    /// error is then pending.
     #[inline]
     fn advance_client_tasks(&mut self) -> bool {
         self.state.client_tasks.is_some() && self.advance_open_tasks()
@@ -112,7 +112,7 @@ impl Client<'_> {
         self.state.pending_event.is_some() || self.state.peer.pending_error.is_some()
     }
 
-    /// Sends a ping, or reports that the server does not respond. Returns `true` if there is an event.
+    /// Sends a due ping, or emits that the server does not respond. Returns `true` if this event is pending.
     fn advance_keep_alive(&mut self) -> bool {
         self.state.keep_alive_hooks.is_some_and(|hooks| {
             cold_path();
@@ -120,8 +120,8 @@ impl Client<'_> {
         })
     }
 
-    /// Emits `Writable` once after a refusal of a message. The event waits until all output is sent and no server
-    /// request awaits space.
+    /// Emits `Writable` once after the client refused a message of the application. The event waits until all output is
+    /// sent and no server request awaits space.
     fn emit_writable(&mut self) -> bool {
         self.state.peer.report_writable && self.emit_writable_if_empty()
     }
@@ -148,8 +148,8 @@ impl Client<'_> {
         false
     }
 
-    /// Handles a request whose deadline has expired. Queues the next poll of a waiting task. Any other request fails,
-    /// expires or is cancelled.
+    /// Handles a request whose deadline has expired. A task between two polls is polled again. Any other request fails,
+    /// expires or is cancelled, unless its timeout is extended.
     #[cold]
     #[inline(never)]
     fn expire(&mut self, ticket: Ticket) -> bool {
@@ -212,14 +212,15 @@ impl Client<'_> {
         self.finish_line(outcome)
     }
 
-    /// Opens the current line, an array, as a batch if the revision has batches.
+    /// Opens the current line, an array, as a batch. Returns `false` if the revision has no batches, or if the array is
+    /// empty or itself an element of a batch.
     #[cold]
     #[inline(never)]
     fn open_batch(&mut self) -> bool {
         self.state.has(WireFeature::Batches) && self.input.open_batch()
     }
 
-    /// Returns whether the current line, a request, demands input from the application.
+    /// Returns whether the application, or a task that the client runs, responds to the current line, a request.
     #[inline(never)]
     fn requests_input(&self) -> bool {
         let method = rpc::text(self.input.bytes(), self.input.scanner().span(Member::Method));
@@ -247,7 +248,7 @@ impl Client<'_> {
         self.finish_line(outcome)
     }
 
-    /// Emits the error of a processed line, and releases a line without an event.
+    /// Emits the error of a processed line. Releases the line if no event is pending. Returns `true`.
     #[inline]
     fn finish_line(&mut self, outcome: Result<(), ProtocolError>) -> bool {
         self.state.peer.output.observe_received(|| self.input.bytes(), outcome.err());
@@ -284,7 +285,7 @@ impl Client<'_> {
         self.state.peer.lifecycle.apply(Trigger::EndOfInput)
     }
 
-    /// Returns the end of the grace period. The first call starts the grace period.
+    /// Returns the end of the grace period. The first call on a connection starts the grace period.
     fn grace_deadline(&mut self) -> Millis {
         *self.grace_deadline.get_or_insert(self.state.peer.now.plus(self.state.config.timeouts.grace))
     }
@@ -326,8 +327,7 @@ impl Client<'_> {
 }
 
 impl ClientState<'_> {
-    /// Emits the error of a line, unless the message is [late](ProtocolError::is_late). The application may read the
-    /// line with `Client::line`.
+    /// Emits the error of a line, unless the message is [late](ProtocolError::is_late).
     #[cold]
     #[inline(never)]
     fn report(&mut self, error: ProtocolError) {
@@ -337,8 +337,8 @@ impl ClientState<'_> {
     }
 
     /// Returns whether the transmit buffer has space for the response to a server request. Always returns `true` in the
-    /// stateless era, in which the client sends no responses. `is_for_application` demands the space for any response,
-    /// and not only for an error or an empty result.
+    /// stateless era, in which the client sends no responses. With `is_for_application`, the space must suffice for any
+    /// response, and otherwise only for an error or an empty result.
     fn reserve_response(&mut self, is_for_application: bool) -> bool {
         if !self.responds_to_requests() {
             return true;

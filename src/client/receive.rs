@@ -23,7 +23,7 @@ use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome}
 use crate::client::server_requests::input_request::InputKind;
 
 /// Processes a line that is valid JSON, and returns the error of an invalid or unexpected message. For a request, the
-/// caller has reserved space for the response.
+/// caller must have reserved space for the response.
 #[inline]
 pub(crate) fn handle_message(
     state: &mut ClientState<'_>,
@@ -238,7 +238,7 @@ fn handle_notification(
     Ok(())
 }
 
-/// Handles a cancellation by the server.
+/// Handles the server's cancellation of its own request or, in the stateless era, of a subscription.
 fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Result<(), ProtocolError> {
     let Some((id, reason)) = inbound::parse_cancellation(line, params) else {
         return Err(ProtocolError::InvalidParams);
@@ -381,7 +381,7 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
 }
 
 /// Handles a result by its type. `kind` is the `resultType`. Returns `false` for a complete result, which the caller
-/// handles.
+/// must handle.
 fn handle_result_type(
     state: &mut ClientState<'_>,
     ticket: Ticket,
@@ -419,8 +419,7 @@ pub(crate) fn is_complete(kind: Json<'_>) -> bool {
     kind.is_null() || kind.string().is_some_and(|kind| kind.is_name("complete"))
 }
 
-/// Frees the slot of a request, and emits the event for its end, if it has one. Also ends the client's subscription to
-/// a task.
+/// Releases a request like `release_request`, and emits the event for its end, if the request has such an event.
 #[cold]
 pub(crate) fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: PendingOutcome) {
     let method = state.method_of(ticket);
@@ -429,8 +428,8 @@ pub(crate) fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: 
 }
 
 impl ClientState<'_> {
-    /// Frees the slot of a request that has failed or has a response. Also ends the client's subscription to a task. If
-    /// the request is such a subscription, the client polls the task.
+    /// Frees the slot of a request that has failed or has a response. If the request is about a task, also ends the
+    /// client's subscription to this task. If the request is such a subscription, the client polls the task.
     pub(crate) fn release_request(&mut self, ticket: Ticket) {
         if let Some(tasks) = self.config.tasks {
             (tasks.hooks.on_end)(self, ticket);
@@ -438,8 +437,9 @@ impl ClientState<'_> {
         self.peer.in_flight.release(ticket);
     }
 
-    /// Fails the request whose stream has closed without a response. The connecting request fails only if the client
-    /// cannot fall back to the handshake. After a lost request about a task, the client polls the task again.
+    /// Fails the latest request on a stream that has closed, if the request awaits its response. There are two
+    /// exceptions: after a probe, the client falls back to the handshake if possible. After a request about a task, the
+    /// client polls the task again.
     pub(crate) fn fail_exchange(&mut self, stream: StreamId) {
         match self.find_on_stream(stream) {
             IssuedId::Request(ticket) if self.peer.awaits_response(ticket) => {
@@ -467,7 +467,7 @@ impl ClientState<'_> {
             && self.connecting.is_some_and(|connecting| connecting.sequence == sequence)
     }
 
-    /// Returns whether a ping has this id. If so, records the response to this ping.
+    /// Returns whether the client sent a ping with this id. If this ping is in flight, records its response.
     fn is_ping(&mut self, id: Json<'_>) -> bool {
         self.keep_alive_hooks.is_some_and(|hooks| (hooks.record_response)(self, id))
     }

@@ -16,7 +16,7 @@ use crate::client::pending_event::{PendingEvent, PendingOutcome, PendingResponse
 use crate::client::request_data::NO_SEQUENCE;
 
 impl Client<'_> {
-    /// Starts a new connection on the same buffers. The new connection may lead to the same server or to an equivalent
+    /// Starts a new connection on the same buffers. The new connection must lead to the same server or to an equivalent
     /// server. The client connects by itself.
     ///
     /// The tickets of open [subscriptions](Client::listen) remain valid. After connecting, the client sends each
@@ -52,7 +52,8 @@ impl Client<'_> {
 
 impl PendingEvent {
     /// Converts a pending event whose line was dropped. An event for the end of a request remains, but without its
-    /// data: a result or an error becomes [`RequestFailure::Closed`]. Returns `None` for any other event.
+    /// data: a result or an error becomes [`RequestFailure::Closed`], and a cancellation loses its reason. Returns
+    /// `None` for any other event.
     fn without_line(self) -> Option<PendingEvent> {
         Some(match self {
             PendingEvent::Response(response) => {
@@ -76,8 +77,8 @@ impl PendingEvent {
 }
 
 impl ClientState<'_> {
-    /// Parks a subscription or a task for the next connection. Returns `false` for any other request, and if the slot
-    /// stores no filter and no task.
+    /// Parks a subscription or a task for the next connection. Returns `false` for any other request, and if the slot's
+    /// text has neither a filter nor a task.
     ///
     /// A task that needs input remains unchanged, so that the application can respond on the next connection.
     pub(crate) fn park(&mut self, ticket: Ticket) -> bool {
@@ -102,13 +103,13 @@ impl ClientState<'_> {
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket)
             && outbound.data.method.is_task()
         {
-            // The state after a lost `tasks/update`, in which the client emits the open input requests again.
+            // In this state, as after a lost `tasks/update`, the client emits the open input requests again.
             (outbound.state, outbound.data.method) = (OutboundState::AwaitingResponse, Method::TaskUpdate);
         }
     }
 
-    /// Ends the requests of the old connection. Parks subscriptions and tasks, and releases requests whose end the
-    /// client has reported. The next polls report the end of all other requests.
+    /// Ends the requests of the old connection. Parks subscriptions and tasks. Releases requests that have no further
+    /// event. The next polls report the end of all other requests.
     fn end_connection(&mut self) {
         self.peer.in_flight.clear_queue();
         self.end_client_tasks(true);
@@ -137,8 +138,8 @@ impl ClientState<'_> {
     /// Queues parked subscriptions and tasks for the new connection. Fails a subscription or a task that the new server
     /// does not support.
     ///
-    /// A task that needs input remains unchanged only if the new server has `tasks/update`, because this request has
-    /// the input responses.
+    /// A task that needs input remains unchanged only if the new server has `tasks/update`, because this request
+    /// carries the input responses. Otherwise the client polls the task.
     pub(crate) fn resubscribe(&mut self) {
         let has_tasks = self.has_server_capability(ServerCapabilities::TASKS);
         let has_updates = has_tasks && self.has(WireFeature::TasksExtension);

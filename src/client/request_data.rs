@@ -15,11 +15,11 @@ use crate::client::client_state::ClientState;
 use crate::client::method_properties::Method;
 use crate::client::options::Meta;
 
-/// Data of a request that the client sent. The type is small, because each slot stores one value.
+/// Data of a request that the client sent. Every slot has space for one value, so the type is small.
 #[derive(Debug, Clone, Copy)]
 pub struct SentRequest {
-    /// The sequence number. The id consists of this number and the slot. No response matches `NO_SEQUENCE` or a larger
-    /// number.
+    /// The sequence number, from which and from the slot `id_of` computes the id. No response matches `NO_SEQUENCE` or
+    /// a larger number.
     pub(crate) sequence: u64,
     /// The maximum duration. After the timeout has started, this value is the deadline that progress cannot extend.
     pub(crate) maximum: Millis,
@@ -50,14 +50,15 @@ impl OutboundData for SentRequest {
         self.maximum
     }
 
-    /// The response to `tasks/result` may arrive only at the end of the task.
+    /// Returns `false` for `tasks/result`, because the server may respond only at the end of the task.
     fn has_timeout(&self) -> bool {
         self.method != Method::TaskResult
     }
 }
 
 impl ClientState<'_> {
-    /// Returns the id of the request in `slot`, or of the connecting request.
+    /// Returns the id of the request in `slot`. `None` stands for a request without a slot, such as the connecting
+    /// request.
     pub(crate) fn id_of(&self, sequence: u64, slot: Option<u32>) -> u64 {
         self.peer.id_at(sequence, slot.map_or(0, |slot| slot.saturating_add(1)))
     }
@@ -69,7 +70,7 @@ impl ClientState<'_> {
     /// Finds the latest request that was sent on this stream. Returns [`IssuedId::Unknown`] if there is no such
     /// request.
     pub(crate) fn find_on_stream(&self, StreamId(stream): StreamId) -> IssuedId {
-        // All ids are below this bound. Find the largest id whose low 32 bits are the stream.
+        // All sent ids are below this bound. Find the largest smaller id whose low 32 bits are the stream.
         let bound = self.id_of(self.peer.next_sequence, None);
         let id = bound.wrapping_sub(u64::from((bound as u32).wrapping_sub(stream)));
         let id = if id >= bound { id.checked_sub(1 << 32) } else { Some(id) };
@@ -117,8 +118,9 @@ impl ClientState<'_> {
     /// Sends the request of a slot again under a new id.
     ///
     /// The new request fetches the next page of a list, contains input responses, renews a subscription on a new
-    /// connection, or queries a task. `params` writes the members of the parameters. Its second argument is the text
-    /// in the slot, without the additional `_meta`. Returns [`Overflow`] if the request does not fit.
+    /// connection, or queries a task. `params` writes the members of the parameters. Its second argument is the text in
+    /// the slot, without the additional `_meta`. Returns [`Overflow`], and changes nothing, if the request does not
+    /// fit.
     pub(crate) fn resend(
         &mut self,
         ticket: Ticket,
@@ -173,9 +175,9 @@ impl ClientState<'_> {
         Ok(())
     }
 
-    /// Stores the additional `_meta` of a request that the client may send again. Returns `false` if the `_meta` of a
-    /// list does not fit. For a resumable request or a subscription, returns `true` even if the `_meta` does not fit,
-    /// because such a request fails only if the client has to send it again.
+    /// Stores the additional `_meta` of a request that the client may send again: a list, a resumable request or a
+    /// subscription. Returns `false` only if the `_meta` of a list does not fit. Any other such request fails only if
+    /// the client has to send it again.
     #[cold]
     #[inline(never)]
     pub(crate) fn store_meta(&mut self, ticket: Ticket, method: Method, more: Json<'_>) -> bool {
@@ -196,7 +198,7 @@ impl SentRequest {
         SentRequest { sequence, maximum, partial_results: 0, meta_length: 0, level, method }
     }
 
-    /// Returns the number of input requests that await responses. The request must need input.
+    /// Returns the number of input requests that await responses. The state of the request must be `NeedsInput`.
     pub(crate) fn input_requests(&self) -> u64 {
         self.sequence.saturating_sub(NO_SEQUENCE)
     }
@@ -214,7 +216,7 @@ pub(crate) fn stream_of(id: u64) -> StreamId {
     StreamId(id as u32)
 }
 
-/// Removes the start of the parameters, and ends the request.
+/// Removes the start of the empty parameters, and ends the request.
 #[inline(never)]
 fn end_without_params(out: &mut Writer<'_>) {
     out.remove_last(NO_PARAMS);

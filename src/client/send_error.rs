@@ -8,7 +8,8 @@ use crate::platform::cold_path;
 use crate::protocol::capabilities::ServerCapabilities;
 
 impl ClientState<'_> {
-    /// Returns the session if the application may send a message now. Otherwise returns `NotConnected` or `Busy`.
+    /// Returns the session if the application may send a message now. Otherwise returns `NotConnected`, or `Busy` while
+    /// another message must precede.
     pub(crate) fn writable_session(&mut self) -> Result<Session, SendError> {
         let Some(session) = self.peer.session.filter(|_| self.is_connected()) else {
             cold_path();
@@ -20,12 +21,12 @@ impl ClientState<'_> {
         Ok(session)
     }
 
-    /// Returns whether the server declared a capability.
+    /// Returns whether the server declared a capability. Returns `false` before the client is connected.
     pub(crate) fn has_server_capability(&self, capability: ServerCapabilities) -> bool {
         self.peer.session.is_some_and(|session| session.capabilities.has(capability))
     }
 
-    /// Releases the slot of an unwritten request, and returns the error.
+    /// Releases the slot of a request that was not written, and returns the error for the application.
     #[cold]
     #[inline(never)]
     pub(crate) fn drop_request(&mut self, ticket: Ticket, unwritten: Unwritten) -> SendError {
@@ -41,8 +42,8 @@ impl ClientState<'_> {
         SendError::Full
     }
 
-    /// Returns the error for an unsent message of the application. The error is `Unwritable` if the message is
-    /// invalid or too large. The error is `Busy` if the transmit buffer currently lacks space.
+    /// Returns the error for an unsent message of the application. The error is `Unwritable` if the message is invalid,
+    /// or does not fit into an empty transmit buffer. Otherwise the error is `Busy`.
     #[cold]
     pub(crate) fn send_error(&mut self, valid: bool) -> SendError {
         if !valid || self.peer.output.is_empty() {

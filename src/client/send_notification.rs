@@ -13,9 +13,9 @@ use crate::client::client_state::ClientState;
 impl Client<'_> {
     /// Sends any notification of the application. `params` writes the keys and values of the parameters.
     ///
-    /// Use this function for messages of an extension, or outside the protocol. For example, a server modeled on the
-    /// Language Server Protocol expects the [`request`](Client::request) `shutdown`, and after its response the
-    /// notification `exit`.
+    /// Use this function for messages of an extension, or for messages that are not part of the protocol. For example,
+    /// a server modeled on the Language Server Protocol expects the [`request`](Client::request) `shutdown`, and after
+    /// its response the notification `exit`.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the revision is

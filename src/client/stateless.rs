@@ -22,7 +22,7 @@ use crate::rpc::{self, Object, Outcome, code};
 pub(crate) struct StatelessEra {
     /// Handles the response to `server/discover`.
     pub(crate) handle_probe_response: HandleConnectResponse,
-    /// Stores the revisions in the response to the abandoned probe.
+    /// Stores the revisions in the late response to the abandoned probe.
     pub(crate) handle_late_probe_response: HandleConnectResponse,
     /// Handles a result that requires input.
     pub(crate) handle_input_required:
@@ -67,8 +67,8 @@ fn handle_late_probe_response(state: &mut ClientState<'_>, line: &[u8], outcome:
 }
 
 impl ClientState<'_> {
-    /// Handles a probe response that no stateless server sends. The client falls back to the handshake if possible,
-    /// because some handshake servers respond to unknown methods with an empty result.
+    /// Handles a malformed probe response, or one without `supportedVersions`. The client falls back to the handshake
+    /// if possible, because some handshake servers respond to unknown methods with an empty result.
     fn handle_invalid_discovery(&mut self) {
         match self.may_fall_back() {
             true => self.fall_back(None),
@@ -96,8 +96,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Handles an error response to the probe. An error code of the stateless era proves a stateless server. Any other
-    /// error indicates a server of the handshake era.
+    /// Handles an error response to the probe. Only a stateless server sends an error code of the stateless era. Any
+    /// other error indicates a server of the handshake era.
     fn handle_probe_error(&mut self, line: &[u8], span: Span) {
         let error = rpc::view(line, span);
         let automatic = self.may_fall_back();

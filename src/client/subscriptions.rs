@@ -77,8 +77,8 @@ impl<'f> Filter<'f> {
 
     /// Sets the ids of the tasks that the filter covers.
     ///
-    /// The client needs [tasks](crate::client::ClientConfig::tasks). The client handles a notification about a followed
-    /// task like the response to a poll. A change of the task therefore takes effect before the next poll.
+    /// The configuration must enable [tasks](crate::client::ClientConfig::tasks). If the client follows the task, the
+    /// client handles a notification like the response to a poll, so that a change takes effect before the next poll.
     #[must_use]
     pub const fn tasks<'n>(self, ids: &'n [&'n str]) -> Filter<'n>
     where
@@ -100,7 +100,7 @@ impl<'f> Filter<'f> {
         Filter { members, ..self }
     }
 
-    /// Writes the filter. Returns `false` if a member of an extension is not valid.
+    /// Writes the filter. Returns `false` if a member of an extension is not valid JSON.
     fn write(&self, out: &mut Writer<'_>) -> bool {
         out.begin_object();
         let lists = [(TOOLS, self.tools), (PROMPTS, self.prompts), (RESOURCES, self.resources)];
@@ -249,9 +249,8 @@ impl ClientState<'_> {
     ///
     /// # Errors
     ///
-    /// [`ProtocolError::LateNotification`]: a request had this id and has ended. The client cannot know whether the
-    /// notification crossed the end. [`ProtocolError::UnknownSubscription`]: no subscription has this id and the state
-    /// `state`.
+    /// [`ProtocolError::LateNotification`]: a request had this id and has ended. The notification may have crossed the
+    /// end. [`ProtocolError::UnknownSubscription`]: no subscription has this id and the state `state`.
     fn find_subscription(&self, params: Json<'_>, state: OutboundState) -> Result<Ticket, ProtocolError> {
         let ticket = self.find_by_subscription_id(params)?.ok_or(ProtocolError::UnknownSubscription)?;
         let open = self.peer.in_flight.outbound(ticket);
@@ -260,8 +259,8 @@ impl ClientState<'_> {
             .ok_or(ProtocolError::UnknownSubscription)
     }
 
-    /// Finds the request whose id a notification carries, if the request has not ended. Returns `Ok(None)` if the
-    /// client never used the id.
+    /// Finds the open request whose id a notification carries. Returns `Ok(None)` if the notification has no numeric
+    /// id, or if no request in a slot ever had this id.
     fn find_by_subscription_id(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
         let id = subscription_id(params).filter(|id| id.kind() == Kind::Number);
         let ticket = match id.map(|id| self.peer.find_issued(id)) {
@@ -275,7 +274,8 @@ impl ClientState<'_> {
     }
 
     /// Finds the request to which a notification of an extension belongs. Returns `Ok(None)` if the notification names
-    /// no request. In revisions without subscriptions, also returns `Ok(None)` for an unknown id.
+    /// no request. For an unknown or ended request, returns an error in `2026-07-28`, and `Ok(None)` in earlier
+    /// revisions.
     ///
     /// The request is a subscription, or any other request that awaits its response.
     pub(crate) fn find_related_request(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
@@ -292,7 +292,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Handles an acknowledgment. From now on, the subscription has no deadline.
+    /// Handles an acknowledgment, and removes the deadline of the subscription.
     pub(crate) fn handle_acknowledgment(&mut self, line: &[u8], params: Span) -> Result<(), ProtocolError> {
         let ticket = self.find_subscription(rpc::view(line, params), OutboundState::AwaitingResponse)?;
         self.peer.in_flight.set_state(ticket, OutboundState::Listening);
@@ -351,8 +351,8 @@ impl ClientState<'_> {
                 self.emit_failure(ticket, Method::Listen, RequestFailure::Ended);
                 Ok(())
             }
-            // The server ended the subscription before the client sent a cancellation. The client therefore sends no
-            // cancellation.
+            // The server ended the subscription before the client sent the queued cancellation, so the cancellation is
+            // dropped.
             Some((ticket, outbound))
                 if matches!(outbound.data.method, Method::Listen | Method::TaskListen)
                     && outbound.state == OutboundState::CancelPending =>

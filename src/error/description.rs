@@ -55,11 +55,12 @@ macro_rules! responses {
 
 impl ProtocolError {
     responses! {
-        /// Returns the code of the error response to the peer. Returns `None` if this error has no response.
+        /// Returns the code of the error response to the peer. Returns `None` if the machine never responds with this
+        /// error.
         ///
         /// A code does not prove that the machine sent a response. The machine never sends an error response to a
-        /// notification or a response. Of all invalid messages, a client responds only to an unreadable request with an
-        /// intact id. Such a request is too long, nested too deeply, or not valid JSON.
+        /// notification or a response. Of all invalid messages, a client responds only to a request with an intact id
+        /// that is too long, nested too deeply, or not valid JSON. In `2026-07-28`, a client sends no response at all.
         fn code;
         code::PARSE_ERROR => {
             NotJson = "the message is not valid JSON",

@@ -1,7 +1,7 @@
 //! Error types: protocol errors, configuration errors, refused sends.
 //!
-//! A [`ProtocolError`] reports an error of the peer or of a handler. The machine has already handled this error.
-//! [`ConfigError`] and [`SendError`] are returned to the caller.
+//! A [`ProtocolError`] reports an error of the peer or of the application, which the machine has already handled.
+//! Methods return [`ConfigError`] and [`SendError`].
 
 mod description;
 mod entry_name;
@@ -18,11 +18,10 @@ pub use crate::error::tool_header::InvalidToolHeader;
 use crate::json::{ScanError, WriteText, errors};
 use crate::rpc::{Invalid, code};
 
-/// An error that the machine has handled. The connection continues.
+/// An error that the machine has handled. The error does not end the connection.
 ///
 /// [`is_application_error`](ProtocolError::is_application_error) distinguishes errors of the application from errors of
-/// the peer.
-/// [`code`](ProtocolError::code) returns the code of the error response.
+/// the peer. [`code`](ProtocolError::code) returns the code of the error response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -48,12 +47,12 @@ pub enum ProtocolError {
     Batch,
     /// A batch without elements.
     EmptyBatch,
-    /// A batch with too many requests. The error responses to these requests might not fit into the transmit buffer.
+    /// A batch with so many requests that error responses to all of them might not fit into the transmit buffer.
     BatchTooLarge {
         /// Maximum number of requests at the time when the batch arrived.
         limit: usize,
     },
-    /// A message that is valid JSON but not an object.
+    /// A message that is valid JSON but neither an object nor a batch.
     NotAnObject,
     /// A message whose `jsonrpc` is missing or not `"2.0"`.
     WrongJsonRpcVersion,
@@ -101,9 +100,9 @@ pub enum ProtocolError {
     AlreadyInitialized,
     /// A request for an unsupported revision. The error response names the supported revisions.
     UnsupportedRevision,
-    /// A request that arrived while all slots were taken.
+    /// A request that arrived while all slots for requests, or all slots for tasks, were taken.
     TooManyInFlight {
-        /// Maximum number of requests in flight.
+        /// Maximum number of requests in flight, or of tasks.
         limit: usize,
     },
     /// A request during shutdown.
@@ -175,7 +174,7 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
-    /// Returns the code of the error response. The default is `INTERNAL_ERROR`.
+    /// Returns the code of the error response. Returns `INTERNAL_ERROR` if `code` returns `None`.
     pub(crate) fn response_code(&self) -> i32 {
         self.code().unwrap_or(code::INTERNAL_ERROR)
     }
@@ -281,14 +280,14 @@ pub enum ConfigError {
         /// Required size in bytes.
         needed: usize,
     },
-    /// A request text buffer that is too small for the slots.
+    /// A text buffer for requests in flight that is too small for their slots.
     TextTooSmall {
         /// Required size in bytes, for all slots. Zero for slots on the heap.
         needed: usize,
     },
     /// Invalid raw JSON of the application, such as a schema.
     InvalidJson {
-        /// Index of the catalog entry.
+        /// Index of the catalog entry. A client counts its extensions, and then its experimental capabilities.
         entry: usize,
         /// The error in the JSON.
         error: ScanError,
@@ -298,7 +297,7 @@ pub enum ConfigError {
         /// Index of the catalog entry.
         entry: usize,
     },
-    /// A duplicate name.
+    /// Entries with the same name.
     ///
     /// Two catalog entries have the same name, URI or URI template, or two arguments of one prompt have the same
     /// name. A name that occurs twice in a feature for extensions is also a duplicate.
@@ -314,7 +313,7 @@ pub enum ConfigError {
         /// The name, URI, URI template or filter member.
         name: EntryName,
     },
-    /// A feature with a dynamic list beside another feature of its kind. Only static catalogs can be joined.
+    /// A feature with a dynamic list beside another feature of its kind. Only features with static lists can be joined.
     JoinedDynamicList,
     /// Resources with [`subscribe`](crate::server::Resources::subscribe), but without the feature
     /// [`Subscriptions`](crate::server::Subscriptions).

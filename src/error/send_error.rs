@@ -5,11 +5,11 @@ use crate::error::error_values::error_values;
 error_values! {
     /// Reason why a message was not sent.
     pub enum SendError {
-        /// Too little free space in the transmit buffer. An event reports when the space is sufficient.
+        /// Too little free space in the transmit buffer. The event `Writable` reports when to try again.
         Busy = "the transmit buffer has too little space",
         /// An ended request or task.
         ///
-        /// For example, a response, a cancellation, a timeout or the end of the connection has ended the request.
+        /// A response, a cancellation, a timeout or the end of the connection has ended the request, for example.
         Gone = "the request has ended",
         /// No free slot for a request in flight.
         Full = "all slots for requests in flight are taken",

@@ -28,7 +28,8 @@ error_values! {
         NoResources = "files that the application reads need the feature `Resources`",
         /// The feature `Resources` precedes the skills in the configuration.
         Order = "`Skills` must precede `Resources` in the features",
-        /// The server declares `directoryRead`, but it cannot list the folder of a dynamic skill.
+        /// The server declares `directoryRead`, but one of its skills is dynamic, so that the server cannot list the
+        /// folder.
         Directory = "the server cannot list the folders of a dynamic skill",
     }
 }

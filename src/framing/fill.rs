@@ -18,7 +18,7 @@ impl LineDecoder<'_> {
     ///
     /// To gain space, moves buffered bytes to the front, grows the buffer, or starts to discard the line.
     ///
-    /// A client calls this method while no line is complete, or while the client cannot handle the complete line.
+    /// A client calls this method while no line is complete, or while the complete line waits for transmit space.
     #[inline]
     pub(crate) fn provide_space(&mut self) {
         if self.is_full_after_move() {
@@ -27,8 +27,8 @@ impl LineDecoder<'_> {
     }
 
     /// Provides space like [`provide_space`](LineDecoder::provide_space), but discards nothing. Returns `true` if an
-    /// incomplete line fills the buffer. The machine then removes a part of the line, or
-    /// [discards](LineDecoder::discard_if_full) the whole line.
+    /// incomplete line fills the buffer. The machine must then remove a part of the line, or
+    /// [discard](LineDecoder::discard_if_full) the whole line.
     #[inline]
     pub(crate) fn is_full_after_move(&mut self) -> bool {
         // If the line is at the front and the read space is sufficient, no change is necessary.
@@ -42,13 +42,13 @@ impl LineDecoder<'_> {
             self.reserve();
             return false;
         }
-        // Move bytes if the distance is at least the number of bytes. Each byte then moves about once.
+        // Move the buffered bytes only if at least as many bytes precede them. Each byte then moves about once.
         if self.start >= self.end.saturating_sub(self.start) {
             self.move_to_front();
         }
         self.reserve();
         let is_full = self.is_out_of_space() && self.line.is_none() && !self.is_discarding();
-        // An incomplete line needs space in a full buffer. A complete line has no rest that needs space.
+        // Only an incomplete line needs space at any cost, so this move ignores the number of bytes.
         if is_full && self.start > 0 {
             self.move_to_front();
             return false;
@@ -89,8 +89,8 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Doubles a growing buffer that a read has filled, because more input may be pending. A buffer that is too
-    /// large shrinks later.
+    /// Doubles a growing buffer that a read has filled, up to [`MAX_READ_AHEAD`], because more input may be pending. A
+    /// buffer that is too large shrinks later.
     pub(super) fn grow_if_filled(&mut self) {
         let length = self.buffer.bytes().len();
         if !self.buffer.is_lent() && self.end >= length && length < MAX_READ_AHEAD {

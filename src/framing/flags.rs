@@ -10,11 +10,11 @@ impl Flags {
     pub(super) const ENDED: Flags = Flags(1);
     /// The decoder discards the current line, because it is oversized.
     pub(super) const DISCARDING: Flags = Flags(2);
-    /// A byte order mark was removed from the current line. The decoder skips only one mark per line.
+    /// The decoder has skipped a byte order mark at the start of the current line. It skips only one mark per line.
     pub(super) const BYTE_ORDER_MARK: Flags = Flags(4);
-    /// Chunks of a string are removed from inside the current line.
+    /// The machine removes chunks of a string from inside the current line.
     pub(super) const CHUNKED: Flags = Flags(8);
-    /// The chunks of the current line have ended without a request, and the machine has not reported this yet.
+    /// The chunks of the current line have ended without a request, and `take_aborted` has not reported this yet.
     pub(super) const ABORTED: Flags = Flags(16);
     /// A part of the current line was removed before the release of the line.
     pub(super) const SHORTENED: Flags = Flags(Flags::BYTE_ORDER_MARK.0 | Flags::CHUNKED.0);

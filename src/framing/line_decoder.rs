@@ -25,8 +25,7 @@ pub(crate) trait InputSink {
 pub(super) struct FoundLine {
     pub(super) kind: LineKind,
     pub(super) length: usize,
-    /// Number of bytes that a release frees.
-    /// These bytes are the line and its newline, if any, or the line and the remaining batch.
+    /// Number of bytes that a release frees: the line and its newline, if any, or the line and the remaining batch.
     pub(super) release_length: usize,
 }
 
@@ -47,7 +46,7 @@ pub(crate) enum LineKind {
     TooLong,
     /// A message that the end of input has cut off.
     Truncated,
-    /// The end of this line's stream (message mode). The line contains no message.
+    /// The end of a stream, which [`LineDecoder::stream`] returns (message mode). The line is empty.
     StreamClosed,
 }
 
@@ -63,7 +62,7 @@ impl LineKind {
     }
 }
 
-/// Receive buffer that is split into lines. In message mode, the buffer contains whole messages.
+/// Receive buffer that is split into lines. In message mode, the buffer contains one whole message.
 ///
 /// The current line is at the offset `start`. The decoder scans each byte on arrival. For clients, the decoder
 /// scans the elements of a batch a second time.
@@ -80,7 +79,8 @@ pub(crate) struct LineDecoder<'b> {
     /// Number of bytes that a release of the complete line frees. In an incomplete line with chunks, the number of
     /// bytes of the last chunk.
     pub(super) release_length: usize,
-    /// Framing of message mode. A reference, so that a program that receives lines does not link message mode.
+    /// Framing of message mode, or `None` for lines. A reference, so that a program that receives lines does not link
+    /// message mode.
     pub(super) message_framing: Option<&'static MessageFraming>,
     /// Stream of the message in the buffer. Message mode only.
     pub(super) stream: StreamId,
@@ -177,14 +177,14 @@ impl<'b> LineDecoder<'b> {
         self.line_with(|| None)
     }
 
-    /// Returns the current line like [`line`](LineDecoder::line). The scanner does not scan `known` again: see
-    /// [`Scanner::feed_with`].
+    /// Returns the current line like [`line`](LineDecoder::line). The scanner does not scan the object that `known`
+    /// returns again: see [`Scanner::feed_with`].
     #[inline]
     pub(crate) fn line_with<'k>(
         &mut self,
         known: impl FnOnce() -> Option<&'k KnownObject>,
     ) -> Option<LineKind> {
-        // Only new bytes or the end of input can complete a line. A discarded message is already complete.
+        // Only new bytes or the end of input can complete a line. A discarded message is complete without either.
         let may_end = self.scanned < self.end || self.flags.any(Flags::MAY_END);
         if self.line.is_none() && may_end { self.complete_line(known()) } else { self.line }
     }
@@ -221,8 +221,8 @@ impl<'b> LineDecoder<'b> {
         &self.scanner
     }
 
-    /// Stores the spans of an event until the release of the line. The spans overwrite those of the members to save
-    /// memory on a microcontroller.
+    /// Stores the spans of an event until the release of the line. To save memory on a microcontroller, they overwrite
+    /// the spans of the members.
     pub(crate) fn hold_event(&mut self, spans: [Span; 6]) {
         self.scanner.set_table(spans);
     }
@@ -237,7 +237,8 @@ impl<'b> LineDecoder<'b> {
         self.stream
     }
 
-    /// Returns the bytes of the current line. If the line is oversized, returns its captured id.
+    /// Returns the bytes of the current line, or an empty slice while the line is incomplete. If the line is oversized,
+    /// returns its captured id.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         self.between(self.line_range())
@@ -320,9 +321,8 @@ impl<'b> LineDecoder<'b> {
         self.start_line();
     }
 
-    /// Scans received bytes up to the next newline.
-    /// Returns the complete line and a flag. The flag is `true` if the end of input completed the line without a
-    /// newline.
+    /// Scans received bytes up to the next newline. Returns the complete line and a flag, or `None` while the line is
+    /// incomplete. The flag is `true` if the end of input completed the line without a newline.
     fn scan_buffered(&mut self, known: Option<&KnownObject>) -> Option<(FoundLine, bool)> {
         if self.is_partial_byte_order_mark() {
             return None;
@@ -365,8 +365,8 @@ impl<'b> LineDecoder<'b> {
         LineKind::Gap
     }
 
-    /// Skips a byte order mark at the start of a line.
-    /// Returns `true` if the line may be an incomplete mark. The decoder then needs more bytes.
+    /// Skips a byte order mark at the start of a line. Returns `true` if all bytes of the line so far may belong to an
+    /// incomplete mark. The decoder then needs more bytes.
     fn is_partial_byte_order_mark(&mut self) -> bool {
         if self.scanned != self.start || self.flags.any(Flags::SHORTENED) {
             return false;
@@ -375,7 +375,7 @@ impl<'b> LineDecoder<'b> {
         self.between(self.start..self.end).first() == Some(&first) && self.skip_byte_order_mark()
     }
 
-    /// Skips a complete byte order mark. Returns `true` if the mark may be incomplete.
+    /// Skips a complete byte order mark. Returns `true` if more bytes may complete a mark.
     #[cold]
     fn skip_byte_order_mark(&mut self) -> bool {
         let head = self.between(self.start..self.end);

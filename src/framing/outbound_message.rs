@@ -1,10 +1,10 @@
 //! Outbound messages in message mode: their kind and relation to a stream.
 
-/// Identifier of a message stream, such as an HTTP exchange.
+/// Identifier of a message stream, such as one HTTP request and its response.
 ///
-/// The caller chooses the identifiers for a server. The server reports the identifier with every message that belongs
-/// to the stream. A client chooses an identifier for each request that it sends. The caller passes this identifier to
-/// the client with every message that arrives on the stream.
+/// For a server, the caller chooses the identifiers. The server reports the identifier with every message that belongs
+/// to the stream. A client itself chooses an identifier for each request that it sends. The caller must pass this
+/// identifier to the client with every message that arrives on the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct StreamId(pub u32);
 
@@ -13,15 +13,15 @@ impl StreamId {
     pub const NONE: StreamId = StreamId(0);
 
     /// Returns the identifier of a stream that carries requests of one of several sessions: see
-    /// [`Server::replace_session`](crate::Server::replace_session). The caller numbers the streams of a session from 1,
-    /// because [`SessionKey::stream`] uses 0.
+    /// [`Server::replace_session`](crate::Server::replace_session). The caller must number the streams of a session
+    /// from 1, because [`SessionKey::stream`] uses 0.
     #[must_use]
     pub const fn in_session(SessionKey(session): SessionKey, stream: u16) -> StreamId {
         let ([s0, s1], [k0, k1]) = (stream.to_le_bytes(), session.to_le_bytes());
         StreamId(u32::from_le_bytes([s0, s1, k0, k1]))
     }
 
-    /// Returns the session of a stream made by [`in_session`](StreamId::in_session).
+    /// Returns the session that was passed to [`in_session`](StreamId::in_session) for this stream.
     pub(crate) const fn session(self) -> SessionKey {
         let [_, _, k0, k1] = self.0.to_le_bytes();
         SessionKey(u16::from_le_bytes([k0, k1]))
@@ -39,8 +39,8 @@ impl SessionKey {
     /// The key for a machine with only one session.
     pub const NONE: SessionKey = SessionKey(0);
 
-    /// Returns the identifier that stands for the session as a whole.
-    /// [`Receive::stream_closed`](crate::Receive::stream_closed) with this identifier ends the session.
+    /// Returns the identifier of the session as a whole. [`Receive::stream_closed`](crate::Receive::stream_closed) with
+    /// this identifier ends the session.
     #[must_use]
     pub const fn stream(self) -> StreamId {
         StreamId::in_session(self, 0)
@@ -70,7 +70,8 @@ pub enum OutboundMessageKind {
     /// response on the same stream.
     Request,
     /// The cancellation of a request that a client sent on this stream. If the stream is an HTTP exchange of
-    /// `2026-07-28`, the transport closes the exchange and drops the message. Any other transport sends the message.
+    /// `2026-07-28`, the transport must close the exchange and drop the message. Any other transport must send the
+    /// message.
     Abort,
 }
 

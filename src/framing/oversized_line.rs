@@ -6,7 +6,7 @@ use crate::json::{Member, Scanner, find};
 use crate::platform::{copy, shift};
 
 impl LineDecoder<'_> {
-    /// Starts to discard an incomplete line that fills the buffer.
+    /// Starts to discard the incomplete line, which fills the buffer.
     ///
     /// The front of the buffer then holds the captured id. The remaining buffer is space for reads.
     pub(super) fn start_discarding(&mut self) {

@@ -6,7 +6,7 @@ use crate::json::Span;
 use crate::platform::shift;
 
 impl LineDecoder<'_> {
-    /// Returns whether an incomplete line fills the buffer.
+    /// Returns whether an incomplete line fills the buffer. Always returns `false` in message mode.
     pub(crate) fn is_full(&self) -> bool {
         let is_incomplete = self.line.is_none() && self.message_framing.is_none();
         is_incomplete && !self.is_discarding() && self.start == 0 && self.end >= self.buffer.limit()
@@ -21,11 +21,11 @@ impl LineDecoder<'_> {
         self.buffer.bytes_mut().get_mut(self.start..self.scanned).unwrap_or_default()
     }
 
-    /// Removes a part of a string from the current line. The part must end at the end of the received string, or
+    /// Removes a part of a string from the current line. The part must end at the end of the string's received text, or
     /// before an incomplete character or escape.
     ///
-    /// If the string has ended, and the line is complete or many bytes follow, the method replaces the part
-    /// instead. The string is then empty, and spaces follow the string. The work is therefore linear in the input.
+    /// If the closing quote follows, and the line is complete or many bytes follow, the method instead moves the quote
+    /// to the start of the part, and fills the rest of the part with spaces. The work is therefore linear in the input.
     pub(crate) fn remove_from_string(&mut self, part: Span) {
         let Span { start, end } = part;
         let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));
@@ -54,12 +54,12 @@ impl LineDecoder<'_> {
         self.scanner.remove(part);
     }
 
-    /// Returns whether chunks of a string are removed from the current line.
+    /// Returns whether the machine removes chunks of a string from the current line.
     pub(crate) fn is_chunked(&self) -> bool {
         self.flags.any(Flags::CHUNKED)
     }
 
-    /// Sets whether chunks of a string are removed from the current line.
+    /// Sets whether the machine removes chunks of a string from the current line.
     pub(crate) fn set_chunked(&mut self, is_chunked: bool) {
         if is_chunked {
             self.flags.add(Flags::CHUNKED);

@@ -1,4 +1,4 @@
-//! Inbound requests of both roles: writes increasing progress and responses, defers, expires and drops them.
+//! Inbound requests of both roles: progress, responses, deferral, expiry.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
@@ -31,7 +31,7 @@ impl core::fmt::Debug for Source<'_> {
 }
 
 impl<'a> Source<'a> {
-    /// Creates a source for the current line if only the id is known.
+    /// Creates a source for the current line, without `_meta`.
     pub(crate) fn from_id(id: &'a [u8]) -> Source<'a> {
         Source::Line { id, meta: &[], last_progress: SortKey::NONE }
     }
@@ -176,12 +176,11 @@ impl<R: Role> Peer<'_, R> {
         }
     }
 
-    /// Reserves space for a response, if the application may respond now.
+    /// Reserves space for a response to a deferred request, if the application may respond now.
     ///
     /// # Errors
-    /// [`SendError::Busy`] if another response holds or awaits the space (`is_taken`), or if the space is too small.
-    /// The error also occurs if a pending error or a queued message precedes the response. The machine emits `Writable`
-    /// later.
+    /// [`SendError::Busy`] if another response holds or awaits the space (`is_taken`), if the space is too small, or if
+    /// a pending error or a queued message must precede the response. The machine emits `Writable` later.
     pub(crate) fn reserve_reply(&mut self, is_taken: bool) -> Result<(), SendError> {
         let has_queued = self.pending_error.is_some() || self.in_flight.has_queued();
         if is_taken || has_queued || !self.reserve_response() {
@@ -190,7 +189,8 @@ impl<R: Role> Peer<'_, R> {
         Ok(())
     }
 
-    /// Sends progress of an inbound request, and keeps `reserved` bytes for the response. Omits an empty `message`.
+    /// Sends progress of an inbound request. Leaves `reserved` bytes of the request's space for the response. Omits an
+    /// empty `message`.
     ///
     /// # Errors
     /// [`SendError::NotWanted`]: the request has ended or has no progress token, or `progress` has not increased.
@@ -225,8 +225,8 @@ impl<R: Role> Peer<'_, R> {
         Ok(())
     }
 
-    /// Defers the request in the current line, with the timeout `time`. Returns `None` if no slot is free, if the id
-    /// does not fit into a slot, or if `source` is a slot.
+    /// Defers the request in the current line, with the timeout `time`, or without a timeout if `time` is `None`.
+    /// Returns `None` if no slot is free, if the id does not fit into a slot, or if `source` is a slot.
     pub(crate) fn defer(
         &mut self,
         source: &Source<'_>,
@@ -236,7 +236,7 @@ impl<R: Role> Peer<'_, R> {
     ) -> Option<Ticket> {
         let Source::Line { id, meta, last_progress } = *source else { return None };
         let token = progress_token(meta);
-        // If the slot has no space for the token, the request has no progress.
+        // If the slot has no space for the token, the request cannot report progress.
         let fits = id.len().wrapping_add(token.len()) <= self.in_flight.text_limit();
         let token = if fits { token } else { b"" };
         let inbound = Inbound { last_progress, stream, context, state: InboundState::Deferred };
@@ -252,7 +252,7 @@ impl<R: Role> Peer<'_, R> {
     /// Expires a deferred request. The peer can no longer cancel the request, and the application can no longer
     /// respond.
     ///
-    /// The error response is queued until the transmit buffer has space.
+    /// Queues the error response until the transmit buffer has space.
     pub(crate) fn expire(&mut self, ticket: Ticket) {
         self.in_flight.remove_id(ticket);
         self.in_flight.set_deadline(ticket, None);
@@ -262,7 +262,7 @@ impl<R: Role> Peer<'_, R> {
         }
     }
 
-    /// Drops a deferred request of a closed connection. A later poll reports the end of the request.
+    /// Drops a deferred request of a closed connection. A later poll emits the event for its end.
     pub(crate) fn drop_deferred(&mut self, ticket: Ticket) {
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
         if let Some(inbound) = self.in_flight.inbound_mut(ticket) {

@@ -9,8 +9,8 @@ use crate::time::Millis;
 
 /// Settings for the detection of an unresponsive peer. Durations over 49 days count as 49 days, and 0 counts as 1 ms.
 ///
-/// Each message restarts the idle time, and so does each chunk of a message that arrives in chunks. Any other message
-/// counts at its end. `interval` and `timeout` together must therefore exceed the time that the link needs for one
+/// Each message of the peer restarts the idle time when it is complete. A message that arrives in chunks restarts it
+/// with each chunk. `interval` and `timeout` together must therefore exceed the time that the link needs for one
 /// message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
@@ -19,7 +19,7 @@ pub struct KeepAlive {
     /// Timeout of a ping, in milliseconds. A peer that does not respond within this time is unresponsive. If this time
     /// expires while the application handles an event of a message, the timeout restarts.
     pub timeout: Millis,
-    /// Whether the machine ends the connection to an unresponsive peer. Otherwise the machine continues to ping. The
+    /// Whether the machine ends the connection to an unresponsive peer. If `false`, the machine continues to ping. The
     /// machine emits an event in both cases.
     pub close: bool,
 }
@@ -81,8 +81,9 @@ impl KeepAliveState {
         self.is_active = true;
     }
 
-    /// Records that a part of a message has arrived at `now`. This part restarts the idle time, or the timeout of a
-    /// ping, because the response to the ping can only follow the message. A due ping stays due.
+    /// Records that a part of a message has arrived at `now`. This part restarts the idle time or, while a ping is in
+    /// flight, its timeout, because the response to the ping can only follow the message. A deadline that has expired
+    /// does not change.
     pub(crate) fn record_part(&mut self, now: Millis) {
         let time = if self.is_waiting { self.timeout } else { self.interval };
         if self.deadline > now && self.deadline != NEVER {
@@ -90,8 +91,8 @@ impl KeepAliveState {
         }
     }
 
-    /// Returns the action whose deadline has expired at `now`. If `follows_event`, the response to a ping may have
-    /// arrived while the application handled an event, so the timeout restarts.
+    /// Returns the action whose deadline has expired at `now`. If `follows_event`, an expired timeout of a ping
+    /// restarts instead, because the response may have arrived while the application handled an event.
     fn due(&mut self, now: Millis, follows_event: bool) -> Due {
         if !self.is_enabled {
             return Due::Nothing;
@@ -114,8 +115,8 @@ impl KeepAliveState {
         if is_due { Due::Ping } else { Due::Nothing }
     }
 
-    /// Returns the time of the next action. Returns `None` without a pending action. Also returns `None` while a
-    /// ping waits for transmit space, because a poll would not send the ping.
+    /// Returns the time of the next action. Returns `None` if there is no such time. Also returns `None` while a ping
+    /// waits for transmit space, because a poll would not send the ping.
     pub(crate) fn deadline(&self, now: Millis) -> Option<Millis> {
         Some(self.deadline).filter(|at| self.is_enabled && *at > now && *at != NEVER)
     }
@@ -132,8 +133,8 @@ impl KeepAliveState {
         self.deadline = now.plus(Millis(self.timeout.into()));
     }
 
-    /// Returns whether `id` belongs to a ping that was sent, because a late response is valid. Completes the ping in
-    /// flight if the ping has this id.
+    /// Returns whether `id` belongs to any ping that was sent, because a late response is valid. Completes the ping in
+    /// flight if it has this id.
     pub(crate) fn accept_response(&mut self, id: Json<'_>) -> bool {
         let Some(number) = ping_number(id) else { return false };
         if self.is_waiting && number == self.count {
@@ -155,11 +156,11 @@ fn ping_number(id: Json<'_>) -> Option<u32> {
 const ID_PREFIX: &str = "ping-";
 
 impl<R: Role> Peer<'_, R> {
-    /// Sends a due ping if it fits. With `needs_space`, the output must also have space for a response. `members`
-    /// writes the method and the parameters of the ping.
+    /// Sends a due ping if it fits. With `needs_space`, sends the ping only if the output has space for a response of
+    /// the maximum size. `members` writes the method and the parameters of the ping.
     ///
-    /// If the peer is unresponsive, returns whether the settings demand the end of the connection. Returns `None` in
-    /// all other cases.
+    /// If the peer is unresponsive, returns whether the settings demand the end of the connection. Otherwise returns
+    /// `None`.
     pub(crate) fn advance_keep_alive(
         &mut self,
         needs_space: bool,

@@ -1,8 +1,9 @@
 //! Connection states of both roles: one transition table per role.
 //!
-//! Other code makes no transitions, but replaces the whole [`Lifecycle`] for a new connection or another session. The
-//! server's table describes the handshake era only. In every state before `Draining`, the server also serves requests
-//! of the stateless era. These requests change no state, because each request carries its own context.
+//! Only [`Lifecycle::apply`] changes a state. For a new connection or another session, other code replaces the whole
+//! [`Lifecycle`]. The server's table describes the handshake era only. In every state before `Draining`, the server
+//! also serves requests of the stateless era. These requests change no state, because each request carries its own
+//! context.
 
 use core::marker::PhantomData;
 
@@ -29,8 +30,9 @@ pub enum State {
     Stateless,
     /// Both: the handshake is complete.
     Ready,
-    /// Both: refuses new requests and sends the remaining output. A client ends or parks its requests in flight at
-    /// once. A server waits for the responses of the application until the grace period expires.
+    /// Both: refuses new requests and sends the remaining output. A client ends its requests in flight at once, or
+    /// keeps them for the next connection. A server waits for the responses of the application until the grace period
+    /// expires.
     Draining,
     /// Both: the connection is closed.
     Closed,
@@ -58,8 +60,8 @@ pub(crate) enum Trigger {
     Failed,
     /// The input ended.
     EndOfInput,
-    /// The application shuts down. Server: also a `shutdown` request in a handshake session. Client: also a
-    /// configuration without a revision for the first request.
+    /// The application shuts the machine down. Server: also a `shutdown` request in a handshake session. Client: also
+    /// if the configuration has no revision for the first request.
     Shutdown,
     /// All requests have ended, and the output is sent. Client: also if the grace period has expired, or the output is
     /// broken.

@@ -33,7 +33,7 @@ pub(crate) trait Role {
     const TABLE: Table;
     /// The state of a new connection.
     const START: State;
-    /// The result of a handshake.
+    /// The result of a handshake or, on a client, of a discovery.
     type Session: Copy;
     /// Data of an inbound request, needed for the response.
     type Inbound: InboundData;
@@ -42,9 +42,10 @@ pub(crate) trait Role {
     /// The sequence number of the next outbound request. A server stores no such number, because each slot counts its
     /// own requests.
     type Sequence: Copy + Default;
-    /// Ids that each sequence number reserves for requests without a slot, in addition to one id per slot.
+    /// Number of ids that each sequence number reserves for requests without a slot, in addition to one id per slot.
     const OTHER_IDS: u32;
-    /// Whether progress can restart the timeout of an outbound request. A server does not link the code.
+    /// Whether progress can restart the timeout of an outbound request. `false` for a server, which then does not link
+    /// the code.
     const PROGRESS_EXTENDS: bool;
 
     /// Resolves the id that contains this sequence number and this index: see [`Peer::id_at`].
@@ -53,12 +54,12 @@ pub(crate) trait Role {
         Self: Sized;
 }
 
-/// State of the last event of a line.
+/// State of the last event that a received line caused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineEvent {
-    /// There is no such event.
+    /// There is no such event since the caller's last read.
     None,
-    /// The line is retained for the event. The poll after the event releases the line.
+    /// The buffer retains the line for the event. The poll after the event releases the line.
     Pending,
     /// The application has handled the event, but the caller has not read since. A response may be unread, so pings and
     /// requests get more time.
@@ -66,8 +67,8 @@ pub(crate) enum LineEvent {
 }
 
 impl LineEvent {
-    /// Begins a poll. `is_dropped` is whether the application has dropped the last event. Returns whether to release
-    /// the event's line.
+    /// Begins a poll. `is_dropped` means that the application has received and dropped the last event. Returns whether
+    /// the caller must release the event's line.
     #[inline]
     pub(crate) fn begin_poll(&mut self, is_dropped: bool) -> bool {
         let is_handled = is_dropped && *self == LineEvent::Pending;
@@ -86,7 +87,7 @@ impl LineEvent {
 pub(crate) struct Peer<'b, R: Role> {
     pub(crate) now: Millis,
     pub(crate) lifecycle: Lifecycle<R>,
-    /// Whether the emitted request still awaits its response.
+    /// Whether the request in the last event still awaits its response.
     pub(crate) response_pending: bool,
     pub(crate) line_event: LineEvent,
     /// Whether to emit `Writable`, because the machine has refused a message of the application.
@@ -94,7 +95,7 @@ pub(crate) struct Peer<'b, R: Role> {
     /// Number of [late](ProtocolError::is_late) messages. Builds without `alloc` do not count such messages.
     #[cfg(feature = "alloc")]
     pub(crate) late_messages: u16,
-    /// `None` before a handshake.
+    /// `None` before a handshake or, on a client, a discovery has completed.
     pub(crate) session: Option<R::Session>,
     /// Offset in the transmit buffer at which the current request's messages must end.
     pub(crate) budget: usize,
@@ -136,8 +137,8 @@ impl<'b, R: Role> Peer<'b, R> {
         self.keep_alive.reset();
     }
 
-    /// Returns an error that the machine must report. Returns `None` for a [late](ProtocolError::is_late) message, and
-    /// counts the message.
+    /// Returns the error if the machine must report it. For a [late](ProtocolError::is_late) message, counts the
+    /// message and returns `None`.
     pub(crate) fn reported(&mut self, error: ProtocolError) -> Option<ProtocolError> {
         if !error.is_late() {
             return Some(error);
@@ -154,7 +155,8 @@ impl<'b, R: Role> Peer<'b, R> {
         self.pending_error = self.pending_error.and_then(|error| self.reported(error));
     }
 
-    /// Shrinks buffers that have been idle. Returns the earlier of `other` and the time at which a buffer may shrink.
+    /// Shrinks buffers that have been idle. Returns the earliest of `other` and the times at which a buffer shrinks
+    /// next.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn shrink_buffers(
@@ -186,7 +188,7 @@ impl<'b, R: Role> Peer<'b, R> {
         next
     }
 
-    /// Returns whether a response of the maximum size fits. If so, sets `budget` to the maximum end of the response.
+    /// Returns whether a response of the maximum size fits. If the response fits, sets `budget` to its maximum end.
     #[inline]
     pub(crate) fn reserve_response(&mut self) -> bool {
         let fits = self.output.has_reply_space();
@@ -196,7 +198,7 @@ impl<'b, R: Role> Peer<'b, R> {
         fits
     }
 
-    /// Returns the error for a message that does not fit yet. The machine emits `Writable` once the output has
+    /// Returns the error for a message that does not fit yet, and makes the machine emit `Writable` once the output has
     /// space.
     #[cold]
     pub(crate) fn busy(&mut self) -> SendError {

@@ -14,11 +14,11 @@ pub enum Direction {
 
 /// Observer of every message, in the order in which the machine handles messages.
 ///
-/// Without an observer, this interface costs the machine only a few comparisons per message.
+/// A machine without an observer spends only a few comparisons per message on this interface.
 pub trait Observer {
     /// Receives one message, without its newline. For an oversized message, `line` contains at most the id.
     ///
-    /// `outcome` is the error if the message was refused or dropped.
+    /// `outcome` is the error if the machine refused or dropped the message.
     fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>);
 
     /// Receives one piece of a [chunked](crate::server::Call::chunked) response: the bytes that one call writes. All

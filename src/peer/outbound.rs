@@ -22,15 +22,15 @@ pub(crate) enum IssuedId {
     Request(Ticket),
     /// The id of a request without a slot, with this sequence number.
     Other(u64),
-    /// An id whose sequence number was used, but not by an outbound request in the slot. Usually the request has ended,
-    /// or was sent again with another id.
+    /// An id that was issued, but that no slot has now. Usually its request has ended, or was sent again with another
+    /// id.
     Ended,
     /// Any other id. The machine never issued such an id.
     Unknown,
 }
 
-/// Extension, in milliseconds, of a timeout that expired while the application handled an event. The caller reads what
-/// has arrived.
+/// Extension, in milliseconds, of a timeout that expired while the application handled an event. In this time, the
+/// caller can read the input that has arrived.
 pub(crate) const READ_TIME: Millis = Millis(100);
 
 impl<R: Role> Peer<'_, R> {
@@ -67,7 +67,7 @@ impl<R: Role> Peer<'_, R> {
         }
     }
 
-    /// Returns the request with this id, if a response is expected.
+    /// Returns the request with this id, if the request awaits its response.
     pub(crate) fn find_awaiting(&self, id: Json<'_>) -> Option<Ticket> {
         self.find_request(id).filter(|ticket| self.awaits_response(*ticket))
     }
@@ -76,8 +76,8 @@ impl<R: Role> Peer<'_, R> {
         self.in_flight.outbound(ticket).is_some_and(|outbound| outbound.state.awaits_response())
     }
 
-    /// Records a response, and returns whether the response was expected. Drops a pending cancellation of the
-    /// request.
+    /// Records that a response has arrived, and returns whether the request awaits it. Drops a queued cancellation of
+    /// the request.
     pub(crate) fn accept_response(&mut self, ticket: Ticket) -> bool {
         let Some(outbound) = self.in_flight.outbound_mut(ticket) else {
             cold_path();
@@ -96,7 +96,8 @@ impl<R: Role> Peer<'_, R> {
     ///
     /// # Errors
     ///
-    /// The parameters are invalid, or no request in flight accepts this progress.
+    /// The parameters are invalid, the request has ended or awaits no response now, or no request with this token asked
+    /// for progress.
     pub(crate) fn record_progress(&mut self, params: Json<'_>) -> Result<Ticket, ProtocolError> {
         let [token, progress] = params.pick(["progressToken", "progress"]);
         let progress = progress.and_then(Json::number).and_then(Decimal::parse);
@@ -124,7 +125,7 @@ impl<R: Role> Peer<'_, R> {
         Ok(ticket)
     }
 
-    /// Sets the deadline of a request as if its timeout started now.
+    /// Sets the deadline of a request as if its timeout started now. Does not start the timeout.
     pub(crate) fn restart_timeout(&mut self, ticket: Ticket) {
         if let Some(outbound) = self.in_flight.outbound(ticket) {
             let deadline = outbound.deadline_from(self.now);
@@ -132,7 +133,8 @@ impl<R: Role> Peer<'_, R> {
         }
     }
 
-    /// Starts the timeout of a sent request if the timer does not run. Returns whether this call started the timeout.
+    /// Starts the timeout of a sent request, unless the timeout runs already. Returns whether this call started the
+    /// timeout.
     pub(crate) fn start_timeout(&mut self, ticket: Ticket) -> bool {
         let Some(outbound) = self.in_flight.outbound_mut(ticket) else {
             cold_path();
@@ -147,7 +149,7 @@ impl<R: Role> Peer<'_, R> {
         is_sent
     }
 
-    /// Handles the deadline of a request: starts its timeout, or returns its failure. Returns `None` after the
+    /// Handles the expired deadline of a request: starts its timeout, or returns its failure. Returns `None` after the
     /// start of the timeout, or if the request has ended. Also returns `None` after an event: the response may have
     /// arrived while the application handled the event, so the request gets [`READ_TIME`], once.
     pub(crate) fn handle_deadline(&mut self, ticket: Ticket) -> Option<RequestFailure> {
@@ -174,8 +176,8 @@ impl<R: Role> Peer<'_, R> {
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
     }
 
-    /// Ends a request for the application, and removes its deadline. `state` is the [closed](OutboundState::is_closed)
-    /// state of the request.
+    /// Ends a request for the application, and removes its deadline. `state` must be a
+    /// [closed](OutboundState::is_closed) state.
     pub(crate) fn close_request(&mut self, ticket: Ticket, state: OutboundState) {
         self.in_flight.set_state(ticket, state);
         self.in_flight.set_deadline(ticket, None);
@@ -189,8 +191,8 @@ impl<R: Role> Peer<'_, R> {
         self.in_flight.enqueue(ticket);
     }
 
-    /// Writes `notifications/cancelled` in a message of at most `space` bytes. Without `reason`, the slot's text is the
-    /// reason.
+    /// Writes `notifications/cancelled` in a message of at most `space` bytes. If `reason` is `None`, the slot's text
+    /// is the reason. Omits an empty reason.
     pub(crate) fn write_cancellation(
         &mut self,
         ticket: Ticket,

@@ -34,7 +34,7 @@ pub struct Inbound<I> {
 pub(crate) enum InboundState {
     /// The application must respond. The slot's text is the id, followed by the progress token or the whole `_meta`.
     Deferred,
-    /// Like `Deferred`, but progress restarts the timeout.
+    /// Like `Deferred`, but progress that the application reports restarts the timeout.
     #[cfg_attr(
         not(feature = "alloc"),
         expect(dead_code, reason = "boards without a heap do not restart timeouts")
@@ -42,9 +42,10 @@ pub(crate) enum InboundState {
     DeferredWhileActive,
     /// The response is open: the application writes the response in chunks. The slot's text is the id.
     Open,
-    /// The timeout expired and was reported. The error response awaits transmit space. The slot's text is the id.
+    /// The timeout expired, and an event reported the expiry. The error response awaits transmit space. The slot's text
+    /// is the id.
     Expired,
-    /// The connection has ended. The end of the request is not reported yet.
+    /// The connection has ended. No event has reported the end of the request yet.
     Dropped,
 }
 
@@ -73,13 +74,13 @@ impl Flags {
     pub(crate) const NONE: Flags = Flags(0);
     /// The maximum duration has started.
     pub(crate) const STARTED: Flags = Flags(1);
-    /// The timeout runs. Otherwise the timeout starts at the first poll after sending.
+    /// The timeout runs. A timeout that does not run starts at the first poll after sending.
     pub(crate) const RUNNING: Flags = Flags(2);
     /// The running timeout was extended, which happens only once.
     pub(crate) const EXTENDED: Flags = Flags(4);
-    /// Progress is reported.
+    /// The request asked for progress.
     pub(crate) const PROGRESS: Flags = Flags(8);
-    /// Progress is reported, and restarts the timeout.
+    /// The request asked for progress, and progress restarts the timeout.
     pub(crate) const PROGRESS_EXTENDS: Flags = Flags(Flags::PROGRESS.0 | 16);
     /// The content of the result arrives in chunks.
     pub(crate) const CHUNKED: Flags = Flags(32);
@@ -125,7 +126,7 @@ pub(crate) enum OutboundState {
     TaskWaiting,
     /// A task whose next request awaits transmit space.
     TaskPending,
-    /// The request failed. The failure is not reported yet.
+    /// The request failed. No event has reported the failure yet.
     Failed(RequestFailure),
     /// The application cancelled the request, or an event reported its end. The cancellation awaits transmit space. The
     /// slot's text is the reason.
@@ -159,7 +160,7 @@ pub trait InboundData: Copy {
 
 /// Data of an outbound request. The data depends on the role.
 pub trait OutboundData: Copy {
-    /// Starts the maximum duration, if there is one.
+    /// Starts the maximum duration, if the role has one.
     fn start_maximum(&mut self, _now: Millis) {}
 
     /// Returns the deadline that progress cannot extend.
@@ -167,7 +168,7 @@ pub trait OutboundData: Copy {
         Millis(u64::MAX)
     }
 
-    /// Returns whether the timeout limits the request. Otherwise only the maximum does.
+    /// Returns whether the timeout limits the request. If `false`, only the maximum duration does.
     fn has_timeout(&self) -> bool {
         true
     }
@@ -194,7 +195,7 @@ impl<O: OutboundData> Outbound<O> {
         }
     }
 
-    /// Returns whether progress was requested.
+    /// Returns whether the request asked for progress.
     pub(crate) fn wants_progress(&self) -> bool {
         self.flags.has(Flags::PROGRESS)
     }

@@ -23,7 +23,8 @@ pub enum Outcome<'a> {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum RequestFailure {
-    /// The timeout expired. If the peer has not responded yet, the machine cancels the request.
+    /// The timeout, or the maximum duration of a client's request, expired. If the peer has not responded yet, the
+    /// machine cancels the request.
     TimedOut,
     /// The connection, or the [stream](crate::Receive::stream_closed) of the request, was closed.
     Closed,
@@ -33,17 +34,18 @@ pub enum RequestFailure {
     TooLong,
     /// The response was invalid, such as a response that is not JSON, or has neither a result nor an error.
     Invalid,
-    /// The list is endless: the server repeated a cursor, or sent more pages than the limit.
+    /// The list does not end: the server repeated a cursor, or sent more pages than the limit.
     EndlessList,
     /// A cursor of the list was too long to store or to send.
     CursorTooLong,
     /// The server required input, but its `requestState` or the application's `_meta` is too long to store
-    /// (`2026-07-28`). The client needs both to send the request again. The failure also occurs if the data of a task
-    /// is too long.
+    /// (`2026-07-28`). The client needs both to send the request again. The failure also occurs if the id or the keys
+    /// of input requests of a task are too long to store.
     StateTooLong,
     /// The server required input more often than the limit (`2026-07-28`).
     TooManyInputRequests,
-    /// The task of the call was cancelled, but not by the application of this client.
+    /// The server reported that the task of the call was cancelled. The application of this client did not cancel the
+    /// task.
     TaskCancelled,
 }
 
@@ -121,8 +123,8 @@ impl<'a> RpcError<'a> {
 
     /// Returns the probable meaning of an error code that the specification leaves open.
     ///
-    /// `2026-07-28` forbids the interpretation of such codes. In that revision the only hint is
-    /// [`ErrorHint::ResourceNotFound`]. Returns `None` while connecting.
+    /// Returns `None` while connecting, and for codes without a known meaning. `2026-07-28` forbids the interpretation
+    /// of such codes, so its only hint is [`ErrorHint::ResourceNotFound`].
     #[must_use]
     pub fn hint(&self) -> Option<ErrorHint> {
         Some(match (self.era?, self.code()) {
@@ -148,8 +150,8 @@ impl<'a> RpcError<'a> {
             .filter(|value| value.kind() == Kind::Object)
     }
 
-    /// Returns the URLs that the user must open first (-32042, `2025-11-25`). The client can then send the request
-    /// again. The iterator is empty for other errors.
+    /// Returns the URLs that the user must open first (-32042, `2025-11-25`). After this, the client can send the
+    /// request again. The iterator is empty for other errors.
     pub fn url_elicitations(&self) -> impl Iterator<Item = OpenUrlView<'a>> {
         let has_code = self.code() == i64::from(code::URL_ELICITATION_REQUIRED);
         let listed = self.data().filter(|_| has_code).and_then(|data| data.get("elicitations"));

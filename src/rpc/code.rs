@@ -10,7 +10,7 @@ pub const METHOD_NOT_FOUND: i32 = -32601;
 pub const INVALID_PARAMS: i32 = -32602;
 /// The receiver failed.
 pub const INTERNAL_ERROR: i32 = -32603;
-/// The user rejected a sampling request (up to `2025-11-25`).
+/// The user rejected a request, such as a sampling request (up to `2025-11-25`).
 pub const USER_REJECTED: i32 = -1;
 /// Up to `2025-11-25`: the resource does not exist. Later revisions use `INVALID_PARAMS`.
 pub const RESOURCE_NOT_FOUND: i32 = -32002;

@@ -17,8 +17,8 @@ pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
     }
 }
 
-/// Returns the number in an id that this side may have issued. Some peers return the number as a string of digits.
-/// Returns `None` for any other id.
+/// Returns the number in the id of an outbound request. Some peers return this number as a string of digits. Returns
+/// `None` if this side never issues such an id.
 pub(crate) fn issued_number(id: Json<'_>) -> Option<u64> {
     let digits = match id.bytes() {
         // This side issues no id with a leading zero, but the parser would accept it.

@@ -6,7 +6,7 @@ use crate::rpc::{Object, is_null, kind, view};
 
 /// One scanned message: valid JSON, with the positions of members such as `id` and `method`.
 ///
-/// With this type, a router, proxy or fuzzer inspects a message before a client or server receives it. The program
+/// With this type, a router, proxy or fuzzer can inspect a message before a client or server receives it. The program
 /// parses the message once, and passes the message on with [`Receive::parsed`](crate::Receive::parsed).
 ///
 /// ```
@@ -115,7 +115,7 @@ impl<'m> Message<'m> {
 }
 
 impl Scanner {
-    /// Returns the span of the id, missing if the id is not valid.
+    /// Returns the span of the id, or a missing span if the id is not valid.
     #[inline]
     pub(crate) fn valid_id(&self, line: &[u8]) -> Span {
         let id = self.span(Member::Id);
@@ -127,7 +127,7 @@ impl Scanner {
         if is_valid { id } else { Span::MISSING }
     }
 
-    /// Returns the span of the parameters, missing if the parameters are `null`.
+    /// Returns the span of the parameters, or a missing span if there are none or they are `null`.
     #[inline]
     pub(crate) fn params(&self, line: &[u8]) -> Span {
         let params = self.span(Member::Params);
@@ -140,7 +140,7 @@ impl Scanner {
     }
 }
 
-/// A message by kind. The scanner of the message has the spans of its parts.
+/// The class of a message. The scanner of the message has the spans of its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     /// A request with a valid id.
@@ -154,7 +154,7 @@ pub(crate) enum Class {
     ErrorWithoutId,
     /// An invalid message that may be a request.
     Invalid(Invalid),
-    /// An invalid message to which no error response is allowed: a message that looks like a response, or a message
+    /// An invalid message that must not receive an error response: a message that looks like a response, or a message
     /// with a wrong `jsonrpc` that looks like a notification.
     Unanswerable(Invalid),
 }
@@ -192,7 +192,8 @@ pub(crate) enum Invalid {
 }
 
 impl Class {
-    /// Classifies the message that `scanner` has scanned. `allow_missing_jsonrpc` tolerates a missing `jsonrpc`.
+    /// Classifies the message that `scanner` has scanned. With `allow_missing_jsonrpc`, the member `jsonrpc` may be
+    /// missing.
     #[inline(never)]
     pub(crate) fn new(line: &[u8], scanner: &Scanner, allow_missing_jsonrpc: bool) -> Class {
         // Only an object has members.

@@ -30,7 +30,7 @@ pub(crate) fn error_code(error: Json<'_>) -> Option<i32> {
     error.get("code").and_then(Json::integer).and_then(|code| code.try_into().ok())
 }
 
-/// The `params` or the `result` of a message: its span in the line, and the scanner's index of its members.
+/// A value in a line, such as `params` or `result`: its span, and the scanner's index of its members.
 #[derive(Clone, Copy)]
 pub(crate) struct Object<'l> {
     line: &'l [u8],
@@ -80,8 +80,8 @@ impl<'l> Object<'l> {
 
     /// Looks up the spans of several members. The span of a missing member is [`Span::MISSING`].
     ///
-    /// Searches the index, or the value in one pass. The last of duplicate members counts. A value that is not an
-    /// object has no members.
+    /// Searches the index of the members or, if there is none, the value in one pass. The last of duplicate members
+    /// counts. A value that is not an object has no members.
     // Always inlined, so that the index compares names with constant keys.
     #[inline(always)]
     pub(crate) fn spans<const N: usize>(self, keys: &[&str; N]) -> [Span; N] {

@@ -31,8 +31,8 @@ pub(crate) fn begin_notification(out: &mut Writer<'_>, method: &str) {
     out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), r#"","params":{"#);
 }
 
-/// Writes a notification. The closure `params` writes the parameters. The closure returns `false` if the parameters
-/// are not valid, and the message then fails. If the closure writes nothing, the message has no member `params`.
+/// Writes a notification. The closure `params` writes the parameters. If the closure returns `false`, the parameters
+/// are not valid, and `out` fails. If the closure writes nothing, the message has no member `params`.
 pub(crate) fn write_notification(out: &mut Writer<'_>, method: &str, params: &mut dyn WriteBody) {
     out.token(r#"{"jsonrpc":"2.0""#);
     if !write_request(out, method, params) {

@@ -2,9 +2,10 @@
 
 use crate::json::partial::{PartialEntry, after_value, next_element_start, next_entry, string_length};
 
-/// A walk over a result. The walk stops at the end of the text, and continues when more text has arrived.
+/// A walk over a result that is still arriving. The walk stops at the end of the received text, and continues when more
+/// text has arrived.
 ///
-/// The text is the start of a valid JSON text. The text may end after any byte.
+/// The received text must be the start of valid JSON. It may end after any byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ContentWalk {
     /// Offset of the next byte in the line.
@@ -19,7 +20,7 @@ pub(crate) struct ContentWalk {
 enum Place {
     /// Before the result.
     Start,
-    /// In the object of a task, whose member `result` is the result of the call.
+    /// In the object of a task, before its member `result`.
     Task,
     /// In the object of the result.
     Result,
@@ -52,8 +53,8 @@ impl ContentWalk {
     pub(crate) const START: ContentWalk = ContentWalk { at: 0, blocks: 0, place: Place::Start };
 
     /// Returns the next string of content, or `None` if no such string has begun. Returns the same string again unless
-    /// the caller has removed its text, or has called [`skip_string`](ContentWalk::skip_string). `line` is the text so
-    /// far, and `result` is the offset of the result. With `is_task`, this result is a task.
+    /// the caller has removed its text, or has called [`skip_string`](ContentWalk::skip_string). `line` is the received
+    /// part of the line, and `result` is the offset of the result. With `is_task`, this result is a task.
     pub(crate) fn next_string(&mut self, line: &[u8], result: usize, is_task: bool) -> Option<FoundString> {
         loop {
             match self.place {
@@ -84,8 +85,8 @@ impl ContentWalk {
         }
     }
 
-    /// Skips the string that [`next_string`](ContentWalk::next_string) returned. The text of the string stays in the
-    /// line.
+    /// Skips the complete string that [`next_string`](ContentWalk::next_string) returned. The text of the string stays
+    /// in the line.
     pub(crate) fn skip_string(&mut self, found: FoundString) {
         if let Place::String { in_resource, .. } = self.place {
             self.at = found.start.wrapping_add(found.length).wrapping_add(1);

@@ -1,8 +1,8 @@
 //! Results in chunks: the content of a result that may be larger than the receive buffer.
 //!
-//! The client calls this module only through a [`ChunkHook`], so that a client without chunks does not link the
-//! module. The hook decodes the strings of the content, and removes them from the line before the client handles the
-//! line. The rest of the line is a result with empty strings.
+//! The client calls this module only through a [`ChunkHook`], so that a client without chunks does not link the module.
+//! The hook decodes the strings of the content, and removes them from the line before the client handles the line. The
+//! client then handles a result with empty strings.
 
 mod content_walk;
 
@@ -39,21 +39,22 @@ impl core::fmt::Debug for ChunkData<'_> {
     }
 }
 
-/// The type of the function that emits chunks. Only programs that call [`Client::receive_chunks`] link this function.
+/// The function that emits chunks. Only programs that call [`Client::receive_chunks`] link this function.
 ///
 /// The client calls the hook before it handles a line. The argument is the kind of the line, or `None` while the
 /// line is incomplete. The hook returns whether it has set an event or ended a request.
 pub(crate) type ChunkHook = fn(&mut Client<'_>, Option<LineKind>) -> bool;
 
-/// The state of the current line.
+/// The state of the chunks in the current line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChunkState {
     walk: ContentWalk,
-    /// The encoded text of the previous chunk. The next poll removes this text from the line.
+    /// The encoded text of the previous chunk. The next call of the hook removes this text from the line.
     held: Span,
-    /// The only request that awaited a response when the line had chunks, but no `id` yet.
+    /// The request of the chunks of a line without an `id` so far: the only request that awaited a response.
     assumed: Option<Ticket>,
-    /// Whether the client has handled the line since the last call of the hook.
+    /// Whether the last call of the hook passed the complete line on to the client. The next call then begins another
+    /// line.
     is_handled: bool,
 }
 
@@ -106,7 +107,7 @@ fn next_chunk(client: &mut Client<'_>, is_complete: bool) -> bool {
     }
     let Some((ticket, result)) = client.chunked_result() else { return false };
     let is_poll = client.state.method_of(ticket) == Method::TaskGet;
-    // In 2025-11-25 the result of a task is the response to another request.
+    // In 2025-11-25, `tasks/result` requests the result of the task, and its response is the result itself.
     let is_task = is_poll && client.state.has(WireFeature::TasksExtension);
     loop {
         let Some(found) = client.chunks.walk.next_string(client.input.text_so_far(), result, is_task) else {
@@ -137,18 +138,18 @@ impl Client<'_> {
     /// [`Event::Chunk`](crate::client::Event::Chunk). The result may then be larger than the receive buffer.
     ///
     /// Use this function after [`call_json`](Client::call_json), [`read_resource`](Client::read_resource) or their
-    /// variants, and before the next poll. All text and binary data in the content blocks of a tool result, or in the
-    /// contents of a resource, arrives as chunks, in order. After the last chunk, the
+    /// variants, and before the next poll. All texts and binary data in the content blocks of a tool result, or in the
+    /// contents of a resource, arrive as chunks, in order. After the last chunk, the
     /// [`Response`](crate::client::Event::Response) contains the rest, such as `isError`, structured content and the
-    /// media types. Empty strings take the place of the content. The rest must fit into the receive buffer. Otherwise
-    /// the request fails with [`RequestFailure::TooLong`], possibly after chunks. If the response is an error or a
-    /// failure, the application must discard the chunks. If a call becomes a
+    /// media types. In this rest, empty strings take the place of the content. The rest must fit into the receive
+    /// buffer. Otherwise the request fails with [`RequestFailure::TooLong`], possibly after chunks. If the request ends
+    /// with an error or a failure, the application must discard the chunks. If a call becomes a
     /// [task](crate::client::ClientConfig::tasks), the result of the task arrives in the same way.
     ///
     /// Each chunk restarts the timeout of the request, but does not extend the maximum duration. In message mode, a
-    /// result cannot be larger than the receive buffer. Base64 that is not valid stays in the result, and so does a
-    /// member whose name has escapes. If the result has two members with the same name, the content of both arrives. An
-    /// [observer](crate::Observer) sees the message without its content.
+    /// result cannot be larger than the receive buffer. Invalid base64 stays in the result, and so does the content of
+    /// a member whose name has escapes. If the result has two members with the same name, the content of both arrives.
+    /// An [observer](crate::Observer) sees the message without its content.
     ///
     /// Some servers write the `id` after the result. The client then emits the chunks of a large result only if no
     /// other request awaits a response. The client checks the `id` at the end of the message. If the `id` does not
@@ -176,7 +177,7 @@ impl Client<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has ended.
+    /// [`SendError::Gone`]: the request has ended, or is a request of the server.
     pub fn receive_chunks(&mut self, ticket: Ticket) -> Result<(), SendError> {
         self.state.open_request(ticket).ok_or(SendError::Gone)?;
         if let Some(outbound) = self.state.peer.in_flight.outbound_mut(ticket) {
@@ -186,8 +187,8 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// Returns the request to which the incomplete line responds, and the offset of the result. Returns `None` if the
-    /// result has not begun, or if the request is unknown or does not receive chunks.
+    /// Returns the request to which the current line responds, and the offset of the result. Returns `None` if the line
+    /// is no valid response so far, the result has not begun, or the request does not receive chunks.
     fn chunked_result(&self) -> Option<(Ticket, usize)> {
         let (line, scanner) = (self.input.text_so_far(), self.input.scanner());
         let issued = match scanner.member(Member::Id) {
@@ -211,8 +212,8 @@ impl Client<'_> {
         awaiting.next().filter(|_| awaiting.next().is_none())
     }
 
-    /// Ends the chunks of a line. If the client assumed the request of the chunks, and the line was not the response to
-    /// this request, fails the request and returns `true`.
+    /// Ends the chunks of a line. If the client assumed the request of the chunks, and this request still awaits its
+    /// response, the line belonged to another request: fails the assumed request and returns `true`.
     fn end_chunks(&mut self) -> bool {
         let assumed = core::mem::replace(&mut self.chunks, ChunkState::START).assumed;
         let failed = assumed.filter(|ticket| self.state.peer.awaits_response(*ticket));
@@ -222,8 +223,8 @@ impl Client<'_> {
         failed.is_some()
     }
 
-    /// Decodes a string in place. Returns the number of consumed bytes, and the length of the decoded data. Returns
-    /// `None` for a binary string that is not valid base64.
+    /// Decodes the received part of a string in place. Returns the number of consumed bytes, and the length of the
+    /// decoded data. Returns `None` for a binary string that is not valid base64.
     fn decode(&mut self, found: FoundString) -> Option<(usize, usize)> {
         let FoundString { start, length, is_complete, is_blob, .. } = found;
         // Number of bytes of a character or an escape that has not completely arrived.

@@ -23,7 +23,7 @@ impl<'i> ClientConfig<'i> {
     /// requests never become tasks.
     ///
     /// The client declares tasks for its [capabilities](ClientConfig::capabilities), and needs a table:
-    /// [`Client::client_tasks`]. `options` returns options with new random bits for each task.
+    /// [`Client::client_tasks`]. Each call of `options` must return options with new random bits.
     ///
     /// The server decides which requests become tasks. The application responds as to any other request: through the
     /// request or, after [`ServerRequest::defer`](crate::client::ServerRequest::defer), through its ticket. The client
@@ -32,9 +32,9 @@ impl<'i> ClientConfig<'i> {
     /// [`Event::Cancelled`](crate::client::Event::Cancelled). If the time to live expires before the response, the
     /// event is [`Event::Expired`](crate::client::Event::Expired).
     ///
-    /// A deferred request keeps its ticket, but a task takes no slot of [`Client::in_flight`] and sends no progress. If
-    /// the table is full, `defer` returns the request to the application. If the application responds with a result
-    /// without `defer`, the server receives the error -32603 instead.
+    /// A deferred request that becomes a task keeps its ticket, but takes no slot of [`Client::in_flight`] and sends no
+    /// progress. If the table is full, `defer` returns the request to the application, and the server receives the
+    /// error -32603 instead of a result.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;
@@ -55,8 +55,8 @@ impl<'i> ClientConfig<'i> {
 }
 
 impl<'b> Client<'b> {
-    /// Lends the table of the tasks that the client runs: see [`ClientConfig::client_tasks`]. Without this
-    /// configuration, the client ignores the table.
+    /// Lends the table of the tasks that the client runs. The client ignores the table unless the configuration calls
+    /// [`ClientConfig::client_tasks`].
     ///
     /// # Errors
     /// [`ConfigError::TxTooSmall`]: the transmit buffer is too small for a response about a task.
@@ -76,7 +76,7 @@ impl<'b> Client<'b> {
     }
 }
 
-/// Returns whether requests that need these capabilities can become tasks.
+/// Returns whether a client with these capabilities receives requests that can become tasks.
 pub(super) fn may_run(declared: ClientCapabilities) -> bool {
     declared.has(ClientCapabilities::SAMPLING) || has_elicitation(declared)
 }

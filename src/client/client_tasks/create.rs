@@ -13,7 +13,7 @@ use crate::peer::tasks::table::{TaskData, TaskTable, expiry};
 use crate::protocol::revision::Revision;
 
 /// Turns a deferred request into a task. The slot of the request becomes free, but its ticket stays valid. Returns
-/// `false` if the table is full, or the response does not fit.
+/// `false`, and leaves the request unchanged, if the table is full, or the response does not fit.
 pub(super) fn defer(state: &mut ClientState<'_>, request: Ticket, context: Context, ttl: u64) -> bool {
     let [s0, s1, g0, g1, g2, g3] = packed(request);
     let token = [s0, s1, g0, g1, g2, g3, kind_byte(context.kind)];
@@ -29,8 +29,8 @@ pub(super) fn defer(state: &mut ClientState<'_>, request: Ticket, context: Conte
     deferred.unwrap_or(false)
 }
 
-/// Responds with a new task, and ends the task at once with the result that `body` writes. If this is not possible,
-/// responds with an error.
+/// Responds with a new task, and ends the task at once with the result that `body` writes. If the table is full, or the
+/// result or the response does not fit, responds with an error instead.
 pub(super) fn respond_at_once(
     state: &mut ClientState<'_>,
     pending: &Pending<'_>,
@@ -79,7 +79,8 @@ pub(super) fn end(
 }
 
 impl ClientState<'_> {
-    /// Returns the maximum length of the payload of a task, with which a response fits the transmit buffer.
+    /// Returns the maximum length of a task's payload with which the response to `tasks/result` fits into the transmit
+    /// buffer.
     fn payload_limit(&self) -> usize {
         let head = r#"{"jsonrpc":"2.0","id":,"result":{}}"#.len().saturating_add(ID_LIMIT);
         self.peer.output.max_reply_content().saturating_sub(head)
@@ -94,7 +95,8 @@ pub(super) fn find(table: &TaskTable<'_>, request: Ticket) -> Option<(Ticket, Co
     Some((ticket, Context { revision, kind, stream: StreamId::NONE }))
 }
 
-/// Creates a task whose text begins with `token`. Returns `None` if the table is full, or the token does not fit.
+/// Creates a task whose text begins with `token`, which is empty without a deferred request. Returns `None` if the
+/// table is full, or the token does not fit.
 fn create(
     state: &ClientState<'_>,
     table: &mut TaskTable<'_>,

@@ -21,8 +21,8 @@ use crate::time::Millis;
 /// slot, and precedes the ticket of the task.
 pub(super) const LINK: u8 = b't';
 
-/// Expires a task, or sends pending messages. Emits the event of a request whose task has expired or was removed at
-/// the end of the connection.
+/// Expires tasks, or sends pending messages. Stops at the first event: the end of a request whose task has expired or
+/// was removed at the end of the connection.
 pub(super) fn advance(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) {
     while let Some(ticket) = table.slots.due(state.peer.now) {
         let request = table.call_of(ticket);
@@ -45,8 +45,8 @@ pub(super) fn advance(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) {
     }
 }
 
-/// Removes all tasks at the end of the connection. The next calls of [`advance`] report the end of the requests that
-/// became these tasks.
+/// Removes all tasks at the end of the connection. The next calls of [`advance`] report the end of each request whose
+/// task was open.
 pub(super) fn remove_all(table: &mut TaskTable<'_>) {
     let mut slot = 0;
     while let Some(ticket) = table.slots.next_from(&mut slot) {
@@ -88,7 +88,8 @@ fn notify(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> bool {
     true
 }
 
-/// Responds to the requests whose task has ended. Returns `false` if the transmit buffer has no space.
+/// Responds to each waiting `tasks/result` request whose task has ended. Returns `false` if the transmit buffer has no
+/// space.
 fn respond_to_waiting(state: &mut ClientState<'_>, table: &TaskTable<'_>) -> bool {
     let Some(session) = state.peer.session else { return false };
     let mut slot = 0;
@@ -108,12 +109,12 @@ fn respond_to_waiting(state: &mut ClientState<'_>, table: &TaskTable<'_>) -> boo
     true
 }
 
-/// Returns the task whose end a request awaits, or `None` for any other request.
+/// Returns the task whose end a `tasks/result` request awaits, or `None` for any other request.
 fn linked_task(state: &ClientState<'_>, receiver: Ticket) -> Option<Ticket> {
     unpacked(state.peer.in_flight.text_after_id(receiver).strip_prefix(&[LINK])?)
 }
 
-/// Responds to `tasks/result` with the stored response of an ended task, or with an error if there is no response.
+/// Responds to `tasks/result` with the stored response of an ended task, or with an error if the task was removed.
 pub(super) fn respond_result(
     state: &mut ClientState<'_>,
     table: &TaskTable<'_>,

@@ -25,32 +25,34 @@ pub(crate) struct ClientTaskHooks {
     /// Returns the maximum size of a response about a task in these revisions, in bytes, without the id of the
     /// request. Returns 0 if no revision has tasks.
     pub(crate) max_response_size: fn(Revisions) -> usize,
-    /// Returns the time to live that a request names for its task, or 0 if the request names no time. Returns `None` if
-    /// the request does not become a task, and an error if the member `task` is neither an object nor null.
+    /// Returns the time to live that a request names for its task, or 0 if the request names no time. Returns
+    /// `Ok(None)` if the request does not become a task, and an error if its member `task` is neither an object nor
+    /// `null`.
     pub(crate) requested: fn(Context, Json<'_>) -> Result<Option<u64>, ProtocolError>,
     /// Returns whether the client accepts requests about tasks with this method in its session.
     pub(crate) accepts: fn(&ClientState<'_>, Str<'_>) -> bool,
     /// Handles a request about a task: its id, method and parameters. Returns the error that the client has sent, if
-    /// any. The response to `tasks/result` waits for the end of the task. The caller has reserved space for a response.
+    /// any. The response to `tasks/result` waits for the end of the task. The caller must have reserved space for a
+    /// response.
     pub(crate) on_request:
         fn(&mut ClientState<'_>, Json<'_>, Str<'_>, Json<'_>, StreamId) -> Result<(), ProtocolError>,
     /// Turns a deferred request into a task with this time to live. Returns `false` if the table is full, or the
     /// response does not fit.
     pub(crate) on_deferred: fn(&mut ClientState<'_>, Ticket, Context, u64) -> bool,
-    /// Handles the application's response to a request that becomes, or has become, a task. With an error code, the
-    /// function writes the members of the error. Otherwise, the function writes the members of the result.
+    /// Handles the application's response to a request that becomes, or has become, a task. If there is an error code,
+    /// the last argument writes the members of the error, and otherwise the members of the result.
     pub(crate) respond:
         fn(&mut ClientState<'_>, &Pending<'_>, RequestTask, Option<i32>, &mut WriteMembers<'_>),
     /// Finds the open task of a deferred request. Returns the ticket of the task, and the context of the response.
     /// Returns `None` if there is no such task.
     pub(crate) find: fn(&TaskTable<'_>, Ticket) -> Option<(Ticket, Context)>,
-    /// Expires a task, or sends pending messages about tasks. Emits the event of a request whose task has expired or
-    /// was removed at the end of the connection.
+    /// Expires tasks, or sends pending messages about tasks. Stops at the first event: the end of a request whose task
+    /// has expired or was removed at the end of the connection.
     pub(crate) advance: fn(&mut ClientState<'_>),
     /// Returns the earliest expiry of a task, or `None` if no task expires.
     pub(crate) next_deadline: fn(&TaskTable<'_>) -> Option<Millis>,
-    /// Removes all tasks at the end of a connection, unless the table keeps them. With `true`, the next polls report
-    /// the end of the requests that became these tasks.
+    /// Removes all tasks at the end of a connection, unless the table keeps them. If the flag is `true`, the next polls
+    /// report the end of each request whose task was open.
     pub(crate) end_connection: fn(&mut TaskTable<'_>, bool),
 }
 
@@ -120,7 +122,7 @@ fn respond(
 }
 
 impl ClientState<'_> {
-    /// Returns the hooks of tasks, if the client runs tasks.
+    /// Returns the hooks of tasks, if the client has a table and its configuration enables tasks.
     pub(crate) fn client_task_hooks(&self) -> Option<&'static ClientTaskHooks> {
         self.client_tasks.as_ref()?;
         self.config.client_tasks.map(|tasks| tasks.hooks)

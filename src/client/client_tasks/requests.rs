@@ -96,8 +96,8 @@ fn handle_one(
     Ok(())
 }
 
-/// Defers `tasks/result` until the end of its task. The request has no timeout. Returns an error if no slot can store
-/// the request.
+/// Defers `tasks/result`, without a timeout, until the end of its task. Returns an error if no slot can store the
+/// request.
 fn wait(state: &mut ClientState<'_>, pending: &Pending<'_>, ticket: Ticket) -> Result<(), ProtocolError> {
     let Pending { source, context, .. } = pending;
     let full = ProtocolError::TooManyInFlight { limit: state.peer.in_flight.limit() };

@@ -23,7 +23,7 @@ impl Client<'_> {
     /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space, or
     /// reserves the space for a response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
     /// [`SendError::Unwritable`]: the request is larger than the transmit buffer, or its `_meta` is not valid. A list
-    /// request also fails with this error if the text of the slot cannot store its `_meta` for the next pages.
+    /// also fails with this error if the text of the slot is too short to store its `_meta` for the next pages.
     pub fn list_resources(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         self.list(List::Resources, options)
     }
@@ -62,7 +62,8 @@ impl Client<'_> {
     }
 
     /// Subscribes to changes of a resource in the handshake era, which ends with revision `2025-11-25`.
-    /// [`Event::Updated`](crate::client::Event::Updated) reports a change. The result of the request is empty.
+    /// [`Event::Updated`](crate::client::Event::Updated) reports each change. The result of the request itself is
+    /// empty.
     ///
     /// # Errors
     /// Same as [`list_resources`](Client::list_resources). [`SendError::Unsupported`]: the server has no resource
@@ -72,7 +73,7 @@ impl Client<'_> {
         self.begin_with_uri(methods::RESOURCES_SUBSCRIBE.name, uri, options)
     }
 
-    /// Cancels a subscription to a resource (handshake era only). The result of the request is empty.
+    /// Ends a subscription to a resource (handshake era only). The result of the request is empty.
     ///
     /// # Errors
     /// Same as [`subscribe`](Client::subscribe).
@@ -117,8 +118,7 @@ impl Client<'_> {
     ///
     /// # Errors
     /// Same as [`list_resources`](Client::list_resources). [`SendError::Unsupported`]: the server has no completion. In
-    /// `2024-11-05`, the client sends the request without this check, because the revision has no capability for
-    /// completion.
+    /// `2024-11-05`, the client does not check this, because the revision has no capability for completion.
     pub fn complete(
         &mut self,
         reference: Reference<'_>,

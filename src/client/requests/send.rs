@@ -14,7 +14,7 @@ use crate::client::options::Options;
 use crate::client::server_requests::ServerRequest;
 
 impl Client<'_> {
-    /// Calls a tool. `arguments` writes the arguments as a JSON object.
+    /// Calls a tool. `arguments` writes the arguments of the tool as one JSON object.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tools.
@@ -97,8 +97,8 @@ impl Client<'_> {
         self.list(List::Tools, options)
     }
 
-    /// Sends a request without effect, to check that the server responds. The request is `ping` or, in `2026-07-28`,
-    /// which has no `ping`, `server/discover`.
+    /// Sends a request that has no effect, to check that the server responds. The method is `ping`, or
+    /// `server/discover` in `2026-07-28`, which has no `ping`.
     ///
     /// # Errors
     /// Same as [`call_with`](Client::call_with).
@@ -111,7 +111,7 @@ impl Client<'_> {
     /// Sends a request with any method. `params` writes the keys and values of the parameters, except `_meta`. The
     /// client itself writes `_meta`.
     ///
-    /// If the client has a function for the method, the request causes the same events as this function. A
+    /// If the client has a function for the method, the request causes the same events as that function. A
     /// `tools/call`, for example, may [require input](crate::client::InputRequired), and ends with a
     /// [`tool_result`](crate::client::Response::tool_result). Lists are an exception: the client does not request
     /// further pages, and the request ends with an [`Event::Response`](crate::client::Event::Response).
@@ -134,11 +134,11 @@ impl Client<'_> {
     ///
     /// The client notifies the server, unless the server has already responded. A task is cancelled only if the server
     /// supports `tasks/cancel`. If the server turns the call into a task before it handles the cancellation, the client
-    /// cancels this task when the late response arrives. Without transmit space at that time, the task continues until
-    /// the end of its time to live.
+    /// cancels this task when the late response arrives. If the transmit buffer then lacks space, the task continues
+    /// until the end of its time to live.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has already ended.
+    /// [`SendError::Gone`]: the request has already ended, or is a request of the server.
     pub fn cancel(&mut self, ticket: Ticket, reason: &str) -> Result<(), SendError> {
         self.state.open_request(ticket).ok_or(SendError::Gone)?;
         self.state.abandon(ticket, reason);
@@ -148,15 +148,15 @@ impl Client<'_> {
     /// Returns a [deferred](ServerRequest::defer) request of the server, to respond to it.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has a response, was cancelled or has expired, or the connection of the request
-    /// has ended. [`SendError::Busy`]: the transmit buffer lacks space for a response, or queued messages must precede
-    /// the response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
+    /// [`SendError::Gone`]: the request has a response, was cancelled or has expired, or its connection has ended.
+    /// [`SendError::Busy`]: the transmit buffer lacks space for a response, or queued messages must precede the
+    /// response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
     pub fn reply(&mut self, ticket: Ticket) -> Result<ServerRequest<'_>, SendError> {
         self.state.reply(ticket)
     }
 
-    /// Notifies the server that the roots have changed. The client sends the notification when the transmit buffer has
-    /// space. Several calls before this notification cause only one notification.
+    /// Notifies the server that the roots have changed. The client sends the notification once the transmit buffer has
+    /// space. Until then, further calls cause no further notification.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the client has not

@@ -14,7 +14,7 @@ impl Client<'_> {
     /// Lists the skills. The client emits an [`Event::Skills`](crate::client::Event::Skills) for each page. The client
     /// requests the next page by itself.
     ///
-    /// Read a file of a skill with [`read_resource`](Client::read_resource), and only when the file is needed.
+    /// To read a file of a skill, call [`read_resource`](Client::read_resource), but only when the file is needed.
     ///
     /// # Errors
     /// Same as [`list_resources`](Client::list_resources). [`SendError::Unsupported`]: the server does not declare the

@@ -26,8 +26,8 @@ pub(crate) fn kind_of_method(method: Str<'_>, declared: Declared) -> Option<Inpu
     kinds.into_iter().find(|(kind, may)| *may && method == *kind.method()).map(|(kind, _)| kind)
 }
 
-/// Returns the kind of a validated input request. `is_method` compares the method of the request. Returns `None` if the
-/// protocol defines no input request with this method.
+/// Returns the kind of a validated input request. `is_method` returns whether the method of the request has a given
+/// name. Returns `None` if the protocol defines no input request with this method.
 pub(crate) fn kind_of(is_method: &dyn Fn(&str) -> bool, params: Json<'_>) -> Option<InputKind> {
     let kinds = [InputKind::Roots, InputKind::Sample, InputKind::Form];
     let kind = kinds.into_iter().find(|kind| is_method(kind.method()))?;
@@ -35,8 +35,8 @@ pub(crate) fn kind_of(is_method: &dyn Fn(&str) -> bool, params: Json<'_>) -> Opt
     Some(if kind == InputKind::Form && is_url { InputKind::Url } else { kind })
 }
 
-/// Validates the parameters of a request, and returns its kind. The mode of an elicitation may change the kind from
-/// `Form` to `Url`. `seed` is the hash seed for tool-use ids.
+/// Validates the parameters of a request, and returns its kind: `kind`, or `Url` instead of `Form` for an elicitation
+/// in the mode `url`. `seed` is the hash seed for tool-use ids.
 pub(crate) fn check(
     kind: InputKind,
     params: Option<Json<'_>>,
@@ -80,9 +80,9 @@ fn check_sampling(params: Json<'_>, declared: Declared, seed: u64) -> bool {
         && (!with_tools || declared.has(Declared::SAMPLING_TOOLS))
 }
 
-/// A set of tool-use ids in one message. Stores the number of ids and the sum of their hashes. The sum does not depend
-/// on the order of the ids. The comparison of two sets must take constant time and memory, because the server controls
-/// the number of ids.
+/// A set of tool-use ids in one message. Stores only the number of ids and the sum of their hashes, because the server
+/// controls the number of ids. The comparison of two sets therefore takes constant time and memory. The sum does not
+/// depend on the order of the ids.
 #[derive(Default, PartialEq, Eq)]
 struct Ids {
     count: usize,

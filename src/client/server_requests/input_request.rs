@@ -44,7 +44,8 @@ pub enum InputKind {
 impl InboundData for InputKind {}
 
 impl Inbound<InputKind> {
-    /// Returns whether the application receives the request. If not, the client itself responds.
+    /// Returns whether the application receives the request. Returns `false` for a request about a task, because the
+    /// client itself responds.
     pub(crate) fn is_for_application(&self) -> bool {
         self.context != InputKind::Task
     }
@@ -95,7 +96,7 @@ impl<'a> InputRequest<'a> {
         }
     }
 
-    /// Creates a view of validated parameters. `method` matters only for a method of an extension.
+    /// Creates a view of validated parameters. Only a request of an extension uses `method`.
     pub(crate) fn from_json(kind: InputKind, method: &'a str, params: Json<'a>) -> InputRequest<'a> {
         match kind {
             InputKind::Other | InputKind::Task => InputRequest::Other { method, params },

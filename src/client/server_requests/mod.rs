@@ -31,7 +31,7 @@ pub(crate) struct Context {
     pub(crate) stream: StreamId,
 }
 
-/// A request that awaits its response.
+/// A request of the server that awaits its response.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pending<'a> {
     pub(crate) source: Source<'a>,
@@ -42,7 +42,7 @@ pub(crate) struct Pending<'a> {
 /// The task of a request: see [`ClientConfig::client_tasks`](crate::client::ClientConfig::client_tasks).
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RequestTask {
-    /// The server requests a task with this time to live. 0 means that the server names no time.
+    /// The server requests a task with this time to live, or 0 if the server names no time.
     Requested { ttl: u64 },
     /// The deferred request has become this task.
     Created(Ticket),
@@ -106,21 +106,21 @@ impl<'a> ServerRequest<'a> {
         self.params
     }
 
-    /// Returns the stream of the request, in message mode.
+    /// Returns the stream of the request. Without message mode, the stream is [`StreamId::NONE`].
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.pending.context.stream
     }
 
-    /// Returns whether the request becomes a [task](crate::client::ClientConfig::client_tasks), so that the server
-    /// fetches the response later.
+    /// Returns whether the request becomes or has become a [task](crate::client::ClientConfig::client_tasks), so that
+    /// the server fetches the response later.
     #[must_use]
     pub fn is_task(&self) -> bool {
         self.pending.task.is_some()
     }
 
-    /// Defers the response, for example until the user has decided. [`Client::reply`](crate::Client::reply) returns the
-    /// request of the ticket. A deferred request occupies a slot.
+    /// Defers the response, for example until the user has decided. The application responds to the ticket with
+    /// [`Client::reply`](crate::Client::reply). Until its end, a deferred request occupies a slot.
     ///
     /// The request expires after `time`, or after the client's [`maximum`](crate::client::Timeouts::maximum) if `time`
     /// is `None`. The client then responds with an error and emits [`Event::Expired`](crate::client::Event::Expired).
@@ -138,11 +138,11 @@ impl<'a> ServerRequest<'a> {
         ticket.ok_or(self)
     }
 
-    /// Responds that the user accepts a form or a URL.
+    /// Responds that the user has submitted the form, or agrees to open the URL.
     ///
     /// For a form, `content` writes the field names and values. For a URL, the client does not call `content`.
     ///
-    /// Values are strings, numbers and booleans. From `2025-11-25` on, a value may also be an array of strings.
+    /// Each value must be a string, a number or a boolean or, from `2025-11-25` on, an array of strings.
     pub fn accept(self, content: impl FnOnce(&mut Writer<'_>)) {
         let revision = self.pending.context.revision;
         let mut content = once(content);
@@ -222,7 +222,8 @@ impl<'a> ServerRequest<'a> {
         outcome
     }
 
-    /// Responds with an error if `error` contains a code, and otherwise with a result. `body` writes the members.
+    /// Responds with an error if `error` is `Some` code, and otherwise with a result. `body` writes the members, except
+    /// the code.
     pub(super) fn respond(self, error: Option<i32>, body: &mut dyn WriteBody) {
         self.state.with(&mut |state| state.respond(&self.pending, error, body));
     }

@@ -78,7 +78,7 @@ impl ClientState<'_> {
         Some(count)
     }
 
-    /// Creates the event's view of a validated server request, with its reply.
+    /// Creates the `ServerRequest` of an event from a validated request in the current line.
     pub(crate) fn server_request<'a>(
         &'a mut self,
         id: &'a [u8],
@@ -101,12 +101,12 @@ impl ClientState<'_> {
         }
     }
 
-    /// Returns whether a server request holds or awaits transmit space for its response.
+    /// Returns whether a server request in the current line holds or awaits transmit space for its response.
     pub(crate) fn holds_reply_space(&self) -> bool {
         self.peer.response_pending || self.server_request_waits
     }
 
-    /// Responds with an error to the current request, which the application dropped.
+    /// Responds with an error to the request in the current line, which the application dropped.
     #[cold]
     pub(crate) fn respond_to_dropped_request(&mut self, line: &[u8], stream: StreamId) {
         let id = line.get(self.request_id.range()).unwrap_or_default();
@@ -170,7 +170,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Sends a response like [`respond`](ClientState::respond), but never stores the response.
+    /// Sends a response like [`respond`](ClientState::respond), even if the request becomes a task.
     pub(crate) fn respond_directly(
         &mut self,
         pending: &Pending<'_>,
@@ -226,7 +226,7 @@ impl ClientState<'_> {
     /// Responds with an error. The next poll reports this error.
     pub(crate) fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError) {
         match pending.task {
-            // The server already has a task as the response, so the error ends the task.
+            // The response to the request was the task, so the error ends the task.
             Some(RequestTask::Created(_)) => {
                 self.respond(pending, Some(error.response_code()), &mut |out: &mut Writer<'_>| {
                     out.key("message");

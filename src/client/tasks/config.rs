@@ -18,15 +18,16 @@ pub struct TaskLimits {
     pub longest_interval: Millis,
     /// The maximum duration of a task, from its creation or from `resume_task`. Default: one hour.
     ///
-    /// When this time is over, the client cancels the task if the server supports this, and the call fails with
-    /// [`TimedOut`](crate::RequestFailure::TimedOut). A call that becomes a task has this limit instead of the maximum
-    /// in its options. [`Options::timeout`](crate::client::Options::timeout) then limits each request about the
+    /// When this time is over, the client cancels the task if the server supports `tasks/cancel`, and the call fails
+    /// with [`TimedOut`](crate::RequestFailure::TimedOut). A call that becomes a task has this limit instead of the
+    /// maximum in its options. [`Options::timeout`](crate::client::Options::timeout) then limits each request about the
     /// task, except `tasks/result`.
     pub maximum: Millis,
     /// Whether the client subscribes to a task whose first status is `working` (`2026-07-28`). Default: false.
     ///
-    /// If the server grants the subscription, notifications replace most polls: the client then waits for the maximum
-    /// time between polls. Otherwise the client polls as without a subscription. A subscription takes one more slot.
+    /// If the server grants the subscription, notifications replace most polls: the client then waits at least
+    /// `longest_interval` between polls. Otherwise the client polls as if this field were `false`. A subscription takes
+    /// one more slot.
     pub listens: bool,
 }
 
@@ -77,7 +78,7 @@ impl ClientConfig<'_> {
     /// A task stays in the slot of its call. The text of the slot stores a header of 18 bytes, the id of the task as
     /// JSON, and four bytes for each input request. If the text has less space, the call fails with
     /// [`StateTooLong`](crate::RequestFailure::StateTooLong), and the client cancels the task if the server supports
-    /// this and the transmit buffer has space.
+    /// `tasks/cancel` and the transmit buffer has space.
     ///
     /// ```
     /// use mcp_proto::client::{ClientConfig, TaskLimits};

@@ -24,12 +24,12 @@ impl ClientState<'_> {
         self.peer.in_flight.set_deadline(ticket, Some(deadline));
     }
 
-    /// Queues a poll. The wait for transmit space has its own timeout. The timeout restarts after the poll is sent.
+    /// Queues a poll. The timeout also limits the wait for transmit space, and restarts after the poll is sent.
     pub(super) fn poll_task(&mut self, ticket: Ticket) {
         self.queue_task_request(ticket, Method::TaskGet);
     }
 
-    /// Queues `tasks/get` or `tasks/result`.
+    /// Queues `tasks/get` or `tasks/result`, depending on `method`.
     pub(super) fn queue_task_request(&mut self, ticket: Ticket, method: Method) {
         let now = self.peer.now;
         let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return };
@@ -42,7 +42,8 @@ impl ClientState<'_> {
         self.peer.in_flight.enqueue(ticket);
     }
 
-    /// Makes the client emit the input requests of a task again, if the `tasks/update` with their responses was lost.
+    /// If the `tasks/update` with the input responses of a task was lost, makes the client emit the input requests
+    /// again.
     pub(super) fn reopen_input_requests(&mut self, ticket: Ticket) {
         if self.method_of(ticket) == Method::TaskUpdate {
             self.clear_keys(ticket);

@@ -26,14 +26,14 @@ pub(crate) struct TaskHooks {
     /// Handles the result of a call, or of a request about a task. Returns `false` if the result concerns no task. The
     /// third argument is the `resultType`.
     pub(crate) on_result: fn(&mut ClientState<'_>, Ticket, Json<'_>, Object<'_>) -> bool,
-    /// Handles a result that arrived after the end of its request. If the request has become a task, cancels the task.
+    /// Handles a result that arrived after the end of its request. If the result creates a task, cancels this task.
     pub(crate) on_late_result: fn(&mut ClientState<'_>, Object<'_>),
-    /// Handles a notification about a task. Returns `false` for any other notification, or if no slot contains this
-    /// task.
+    /// Handles a notification about a task. Returns `false` for any other or invalid notification, or if no slot
+    /// contains this task.
     pub(crate) on_notification: fn(&mut ClientState<'_>, Str<'_>, Object<'_>) -> bool,
     /// Handles the acknowledgment of a subscription to a task.
     pub(crate) on_watched: fn(&mut ClientState<'_>, Ticket, Json<'_>),
-    /// Finds the task to which a progress notification belongs (`2025-11-25`).
+    /// Finds the task to which a progress notification belongs, if its call asked for progress (`2025-11-25`).
     pub(crate) find_progress: fn(&ClientState<'_>, Json<'_>) -> Option<Ticket>,
     /// Queues a poll of a task.
     pub(crate) poll: fn(&mut ClientState<'_>, Ticket),
@@ -41,8 +41,8 @@ pub(crate) struct TaskHooks {
     pub(crate) on_lost: fn(&mut ClientState<'_>, Ticket),
     /// Continues a task of an earlier connection.
     pub(crate) on_connected: fn(&mut ClientState<'_>, Ticket),
-    /// Handles the end of a request, before its slot is free. Ends the subscription to a task that has ended. Polls a
-    /// task whose subscription has ended.
+    /// Handles the end of a request, before its slot is free. If the request is about a task, ends the subscription to
+    /// this task. If the request is a subscription to a task, polls this task.
     pub(crate) on_end: fn(&mut ClientState<'_>, Ticket),
     /// Writes the queued request about a task.
     pub(crate) write_queued: fn(&mut ClientState<'_>, Ticket) -> Result<(), Overflow>,

@@ -47,13 +47,13 @@ impl ClientState<'_> {
         if !is_granted {
             return self.abandon(listener, "");
         }
-        // The task may have changed before the subscription.
+        // The task may have changed before the subscription began.
         self.poll_watched(listener);
     }
 
-    /// Handles the end of a subscription.
+    /// Handles the end of the client's subscription to a task.
     pub(super) fn handle_unwatched(&mut self, listener: Ticket) {
-        // The task may have changed after the subscription, and its next poll is late.
+        // The task may change without a notification now, and its next poll may be far in the future.
         if self.open_request(listener).is_some_and(|it| it.state == OutboundState::Listening) {
             self.poll_watched(listener);
         }
@@ -69,7 +69,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Ends the subscription to a task.
+    /// Ends the client's subscription to a task, if there is one.
     pub(super) fn unwatch_task(&mut self, task: Ticket) {
         if let Some(listener) = self.listener_of(task) {
             self.abandon(listener, "");

@@ -35,7 +35,8 @@ impl ClientState<'_> {
         true
     }
 
-    /// Returns the task in the result of a call, or `None` if the call has not become a task.
+    /// Returns the task in the result of a call, or `None` if the call has not become a task. `kind` is the
+    /// `resultType`.
     fn created_task<'l>(&self, kind: Json<'_>, result: Object<'l>) -> Option<Object<'l>> {
         if self.has(WireFeature::TasksExtension) {
             return kind.string().is_some_and(|kind| kind.is_name("task")).then_some(result);
@@ -93,7 +94,7 @@ impl ClientState<'_> {
         self.emit(PendingEvent::Task { ticket, task: result.span() });
     }
 
-    /// Handles the complete state of a task: the result of `tasks/get`, or the parameters of a notification.
+    /// Handles the state of a task: the result of `tasks/get`, or the parameters of a notification.
     fn handle_task(&mut self, ticket: Ticket, task: Object<'_>) {
         let limits = self.task_limits();
         let is_extension = self.has(WireFeature::TasksExtension);
@@ -151,15 +152,15 @@ impl ClientState<'_> {
         end_request(self, ticket, PendingOutcome::Failed(failure))
     }
 
-    /// Fails a task that has not ended, and cancels the task if the server supports this.
+    /// Fails a task that has not ended, and cancels the task if the server supports `tasks/cancel`.
     fn abandon_task(&mut self, ticket: Ticket, failure: RequestFailure) {
         let method = self.method_of(ticket);
         self.abandon(ticket, "");
         self.emit_failure(ticket, method, failure);
     }
 
-    /// Emits the input requests of a task. Fails the task if the requests are invalid. Also cancels the task if they
-    /// exceed a limit. Returns `false` if the client has already emitted all these requests.
+    /// Emits the input requests of a task. Fails the task if the requests are invalid. Fails and cancels the task if
+    /// the requests exceed a limit. Returns `false` if the client has already emitted all these requests.
     fn require_task_input(&mut self, ticket: Ticket, task: Object<'_>, requests: Span) -> bool {
         let requests = if requests.is_missing() { Json::NULL } else { rpc::view(task.line(), requests) };
         let is_object = requests.is_null() || requests.kind() == Kind::Object;
@@ -189,13 +190,13 @@ impl ClientState<'_> {
         true
     }
 
-    /// Handles a notification about a task. Returns `false` if no slot contains this task, or the notification is not
-    /// valid.
+    /// Handles a notification about a task. Returns `false` if no open request is about this task, or the notification
+    /// is not valid.
     pub(super) fn handle_task_status(&mut self, task: Object<'_>) -> bool {
         let Some((ticket, status)) = self.task_in_slot(task.json()) else { return false };
         let Some(request) = self.open_request(ticket) else { return false };
         // While the application has to respond to input requests, only the end of the task matters. If a request about
-        // the task is in flight, its response is at least as new.
+        // the task is in flight, its response will be at least as new as the notification.
         let is_relevant = request.state == OutboundState::TaskWaiting
             || request.state == OutboundState::NeedsInput && status.is_terminal();
         let has_result = self.has(WireFeature::TasksExtension) && status == TaskStatus::Completed;

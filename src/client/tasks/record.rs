@@ -86,7 +86,7 @@ impl Keys<'_> {
 }
 
 impl ClientState<'_> {
-    /// Returns the record of a task. Returns `None` if the ticket is stale or its request is not a task.
+    /// Returns the record of a task. Returns `None` if the request has ended or is not about a task.
     pub(crate) fn task(&self, ticket: Ticket) -> Option<Record<'_>> {
         self.open_request(ticket).filter(|it| it.data.method.is_task())?;
         Record::parse(self.peer.in_flight.text(ticket))
@@ -116,8 +116,8 @@ impl ClientState<'_> {
             && in_flight.set_text_after(ticket, HEADER, id)
     }
 
-    /// Updates the interval and the digest of a stored task. Returns whether the status, its message or its time
-    /// differs from the stored digest. Returns `false` if there is no task.
+    /// Updates the interval and the digest of a stored task. Returns whether the status, its message or its time has
+    /// changed since the last call. Returns `false` if there is no task.
     pub(crate) fn update_task(&mut self, ticket: Ticket, limits: &TaskLimits, task: Json<'_>) -> bool {
         let Some(record) = self.task(ticket) else { return false };
         let (sequence, before, length) = (record.sequence, record.digest, record.id.len());
@@ -128,7 +128,7 @@ impl ClientState<'_> {
     }
 
     /// Appends the hashes of new keys of input requests to the record, and returns their number. Returns `None` if a
-    /// hash does not fit; the hashes before it remain.
+    /// hash does not fit. The earlier hashes then remain.
     pub(crate) fn add_keys(&mut self, ticket: Ticket, requests: Json<'_>) -> Option<u32> {
         let (seed, mut added) = (self.peer.in_flight.seed(), 0u32);
         for (key, _) in requests.members() {

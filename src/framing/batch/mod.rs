@@ -1,6 +1,6 @@
 //! Batches as lines, for clients: the elements of an array become the current line, one after another.
 //!
-//! The iteration stores no state, because the byte after an element shows whether another element follows.
+//! The decoder stores no state of a batch, because the byte after an element shows whether another element follows.
 //!
 //! Specification: 2025-03-26, *Base protocol*, *Batching*.
 
@@ -21,7 +21,7 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Releases the current line. After an element of a batch, the next element becomes the current line.
+    /// Releases the current line. If the line was an element of a batch, the next element becomes the current line.
     pub(crate) fn release_element(&mut self) {
         let length = self.scanned.saturating_sub(self.start);
         // A further element takes at least two bytes: a comma and a digit.

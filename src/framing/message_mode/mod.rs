@@ -12,11 +12,11 @@ use crate::platform::copy;
 
 /// Interface between the decoder and message mode.
 pub(super) struct MessageFraming {
-    /// Copies a whole message into the buffer. If the message does not fit, keeps only its id. If the caller has parsed
-    /// the message, the results of the scan are given.
+    /// Copies a whole message into the buffer. If the message does not fit, keeps only its id. The third argument is
+    /// the result of an earlier scan, if the caller has parsed the message.
     pub(super) receive: fn(&mut LineDecoder<'_>, &[u8], Option<&Scanned>, StreamId),
-    /// Returns the received message as a line. Drops a blank message. Returns `None` without a message, or if the
-    /// message is blank. The scanner does not scan the known object again.
+    /// Returns the received message as a line. Drops a blank message, and then returns `None`. Also returns `None` if
+    /// the buffer has no message. The scanner does not scan the known object again.
     pub(super) find: fn(&mut LineDecoder<'_>, Option<&KnownObject>) -> Option<FoundLine>,
 }
 

@@ -1,8 +1,8 @@
 //! Tree over the slots: the lowest free slot and the earliest deadline.
 //!
-//! Each slot is a node of a binary tree and stores both values for its subtree. The first slot therefore stores
-//! both values for all slots. Neither value depends on the order in which slots were taken and released. This order
-//! may depend on the speed of the transport, but the content of the output must not.
+//! Each slot is a node of a binary tree and stores both values for its subtree. The first slot therefore stores both
+//! values for all slots. Neither value depends on the order in which slots were taken and released. This order depends
+//! on the speed of the transport, but the content of the output must not.
 #![allow(clippy::as_conversions, reason = "the number of slots is limited to 16 bits")]
 
 use crate::peer::slots::{Data, InFlight, LAST, NEVER, NONE, RETIRED, Slot, Ticket};
@@ -24,14 +24,15 @@ impl<D: Data> InFlight<'_, D> {
         let index = self.slot(0)?.earliest.into();
         let slot = self.slot(index)?;
         let deadline = slot.deadline();
-        // At the end of time, `LAST` stands for a later time, and `NEVER` never expires.
+        // At the time `LAST`, a deadline of `LAST` has not expired, because it stands for a later time. `NEVER` never
+        // expires.
         if deadline > now || deadline == now && deadline >= LAST {
             return None;
         }
         Some(Ticket { slot: index, generation: slot.generation })
     }
 
-    /// Sets the deadline of a request, or removes it with `None`.
+    /// Sets the deadline of a request, or removes the deadline if `deadline` is `None`.
     #[inline]
     pub(crate) fn set_deadline(&mut self, ticket: Ticket, deadline: Option<Millis>) {
         if let Some(slot) = self.taken_slot_mut(ticket) {

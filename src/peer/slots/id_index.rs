@@ -55,7 +55,7 @@ impl<D: Data> InFlight<'_, D> {
         None
     }
 
-    /// Stores `id` and `more` as the request's text, and indexes the id.
+    /// Stores `id`, followed by `more`, as the request's text, and indexes the id.
     ///
     /// Returns `false` if the text does not fit.
     pub(crate) fn set_id(&mut self, ticket: Ticket, id: &[u8], more: &[u8]) -> bool {

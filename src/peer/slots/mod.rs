@@ -20,8 +20,8 @@ use crate::peer::slots::store::Store;
 
 /// Handle of a request in flight: the index of its slot and the slot's generation.
 ///
-/// A ticket may be copied and stored indefinitely. The table rejects the ticket of an ended request and never
-/// matches the ticket with a later request.
+/// The application may copy a ticket and store it without a time limit. The table rejects the ticket of an ended
+/// request, and never uses the ticket for a later request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Ticket {
@@ -61,7 +61,7 @@ pub struct Slot<D> {
     bucket: u16,
     /// Lowest free slot in the subtree of this slot.
     lowest_free: u16,
-    /// Slot with the earliest deadline in the subtree of this slot.
+    /// Slot with the earliest deadline in the subtree of this slot. Can be a free slot.
     earliest: u16,
     text_length: u16,
     /// Length of the peer's id at the start of the text. 0 for outbound requests, whose ids encode the slot.
@@ -243,8 +243,8 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// Appends a request to the queue.
     ///
-    /// The request must not be in the queue and must have no id of the peer. The queue and the id index use the same
-    /// link. The caller dequeues the request before releasing it.
+    /// The request must not be in the queue and must have no id of the peer, because the queue and the id index use the
+    /// same link. The caller must dequeue the request before it releases the request.
     pub(crate) fn enqueue(&mut self, ticket: Ticket) {
         let (first, last) = self.queue;
         let added = ticket.slot as u16;

@@ -31,8 +31,8 @@ pub(crate) enum Store<'b, D> {
 #[cfg(feature = "alloc")]
 const LARGE_TABLE: usize = 1024;
 
-/// Minimum length of a slot's share, once a growing table has text. A shorter limit takes precedence. Most ids fit into
-/// this length.
+/// Minimum length of a slot's share, once a growing table has text, unless the limit is shorter. Most ids fit into this
+/// length.
 #[cfg(feature = "alloc")]
 const MIN_SHARE: u16 = 16;
 
@@ -138,7 +138,7 @@ impl<D: Data> InFlight<'_, D> {
         true
     }
 
-    /// Returns the request's whole share of the text, which has at least `length` bytes.
+    /// Returns the request's whole share of the text, grown to at least `length` bytes.
     ///
     /// Returns `None` if the request has ended or the share cannot have this length.
     pub(super) fn text_space(&mut self, ticket: Ticket, length: usize) -> Option<&mut [u8]> {
@@ -156,7 +156,7 @@ impl<D: Data> InFlight<'_, D> {
     }
 
     fn text_start(&self, ticket: Ticket) -> usize {
-        // Both have 16 bits.
+        // The index and the share have 16 bits each.
         (ticket.slot as usize).wrapping_mul(self.share.into())
     }
 

@@ -23,15 +23,16 @@ pub struct TaskOptions {
 impl TaskOptions {
     /// Creates options with 128 random bits for the id.
     ///
-    /// The id can be the only protection of a task, so the bits must be unguessable. The time to live is five minutes,
-    /// and the polling interval is one second.
+    /// The id can be the only protection of a task, so the bits must be unguessable. The default time to live is five
+    /// minutes, and the default polling interval is one second.
     #[must_use]
     pub const fn new(random: [u8; 16]) -> TaskOptions {
         let (ttl, longest_ttl) = (Millis::seconds(300), Millis::seconds(3600));
         TaskOptions { random, ttl, longest_ttl, poll_interval: Millis::seconds(1) }
     }
 
-    /// Returns the time to live of a task. If `requested` is 0, the peer requests no time to live.
+    /// Returns the time to live of a task. `requested` is the time that the peer requests, or 0 if the peer requests
+    /// none.
     pub(crate) fn ttl_for(&self, requested: u64) -> Millis {
         match requested {
             0 => self.ttl,
@@ -88,8 +89,8 @@ pub(crate) struct AutomaticTasks {
     pub(crate) options: fn() -> TaskOptions,
 }
 
-/// Returns the time to live in the member `task` of a request, or 0 without a valid time to live (`2025-11-25`).
-/// Returns `None` if the member is not an object.
+/// Returns the time to live in the member `task` of a request (`2025-11-25`). Returns 0 if the member has no valid time
+/// to live, and `None` if the member is not an object.
 pub(crate) fn requested_ttl(task: Json<'_>) -> Option<u64> {
     (task.kind() == Kind::Object).then(|| task.get("ttl").and_then(duration).map_or(0, |Millis(ttl)| ttl))
 }

@@ -1,4 +1,4 @@
-//! Payloads of tasks (results and errors), and lookup of a task by its call.
+//! Payloads of tasks (results and errors), and lookup of a task by its request.
 
 use crate::error::ProtocolError;
 use crate::json::{Json, WriteBody, Writer, text_of};
@@ -11,8 +11,8 @@ use crate::rpc::code;
 use crate::time::Millis;
 
 impl TaskTable<'_> {
-    /// Stores the progress token of a task or, for an automatic task, the ticket of its call. Returns `false` if
-    /// the token does not fit.
+    /// Stores the start of a task's text: the progress token or, if a deferred request became the task, the ticket of
+    /// this request. Returns `false` if the token does not fit.
     pub(crate) fn set_token(&mut self, ticket: Ticket, token: &[u8]) -> bool {
         let Ok(length) = token.len().try_into() else { return false };
         let is_stored = self.slots.splice_text(ticket, 0..0, token);
@@ -89,12 +89,12 @@ impl TaskTable<'_> {
         let end = self.store(ticket, limit, Some(code::INTERNAL_ERROR), &mut |out: &mut Writer<'_>| {
             out.field_string("message", "the result is too large, or not valid");
         });
-        // Without space for the error, the task has no payload.
+        // If the error does not fit either, the task has no payload.
         (end.unwrap_or(TaskState::Cancelled), Some(refused))
     }
 
-    /// Returns the end of an ended task for `tasks/result` (`2025-11-25`): the code of an error, and the stored result
-    /// or error. Returns `None` if the task is removed.
+    /// Returns the response of an ended task to `tasks/result` (`2025-11-25`): the code if the response is an error,
+    /// and the members of the result or error. Returns `None` if the task is removed.
     pub(crate) fn end_of(&self, ticket: Ticket) -> Option<(Option<i32>, Json<'_>)> {
         let data = self.data(ticket).filter(|data| data.state != TaskState::Removed)?;
         let payload = Json::trusted(self.payload(ticket));
@@ -111,7 +111,7 @@ impl TaskTable<'_> {
         })
     }
 
-    /// Finds the open task of a call that has become a task.
+    /// Finds the open task that a call or server request has become.
     pub(crate) fn find_call(&self, call: Ticket) -> Option<Ticket> {
         let tasks = self.slots.requests();
         tasks
@@ -119,8 +119,8 @@ impl TaskTable<'_> {
             .find(|ticket| self.is_open(*ticket) && self.call_of(*ticket) == Some(call))
     }
 
-    /// Returns the call that became this task automatically, or may become this task. Returns `None` if the
-    /// application has created the task.
+    /// Returns the deferred call or server request that became, or may become, this task. Returns `None` if the task
+    /// was created without a deferred request.
     pub(crate) fn call_of(&self, ticket: Ticket) -> Option<Ticket> {
         self.data(ticket).filter(|data| data.has_request)?;
         unpacked(self.slots.text(ticket))
@@ -172,7 +172,7 @@ pub(crate) fn write_related(id: &TaskId, out: &mut Writer<'_>) {
     out.end_object();
 }
 
-/// Returns the index of a task's slot, as stored in the request that waits for the task.
+/// Returns the index of a task's slot for `TaskTable::in_slot`. A request that waits for the task stores this index.
 pub(crate) fn slot_of(ticket: Ticket) -> [u8; 2] {
     let [low, high, ..] = ticket.slot.to_le_bytes();
     [low, high]

@@ -46,7 +46,7 @@ pub(crate) fn with_taken<S, T, R>(
     value.as_mut().map(|value| act(state, value))
 }
 
-/// Puts a value back into its field when dropped.
+/// Returns a value to its field when dropped.
 struct Taken<'s, S, T, F: Fn(&mut S) -> &mut Option<T>> {
     state: &'s mut S,
     field: F,

@@ -15,7 +15,7 @@ use crate::time::Millis;
 
 /// Handle of a task: the index of its slot and the slot's generation.
 ///
-/// A ticket may be copied and stored indefinitely. The table rejects the ticket of a removed task.
+/// The application may copy a ticket and store it without a time limit. The table rejects the ticket of a removed task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskTicket(pub(crate) Ticket);
 
@@ -31,9 +31,9 @@ pub(crate) const LONGEST_MESSAGE: usize = 128;
 
 /// Fields of a task's slot, without its text.
 ///
-/// The text consists of the progress token, the message about the status, and the payload. In an automatic task, the
-/// ticket of the call takes the place of the token. The payload is JSON. An open task of `2026-07-28` stores its open
-/// input requests. An ended task stores its result or error.
+/// The text consists of the progress token, the message about the status, and the payload. If a deferred request became
+/// the task, the ticket of this request takes the place of the token. The payload is JSON. An open task of `2026-07-28`
+/// stores its open input requests. An ended task stores its result or error.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskData {
     pub(crate) random: Random,
@@ -42,7 +42,7 @@ pub struct TaskData {
     pub(crate) updated: [u32; 2],
     pub(crate) ttl: Timeout,
     pub(crate) poll_interval: Timeout,
-    /// The user who may access the task.
+    /// The user who may access the task, or 0 if the application distinguishes no users.
     pub(crate) owner: [u32; 2],
     /// The handshake session that created the task.
     pub(crate) session: SessionKey,
@@ -152,7 +152,7 @@ pub struct TaskTable<'b> {
     pub(crate) slots: InFlight<'b, TaskData>,
     /// Unix time at the origin of the caller's clock.
     clock: Millis,
-    /// The user who sent the current message.
+    /// The id of the user who sent the current message, or 0.
     pub(crate) owner: u64,
     pub(crate) keeps_on_reset: bool,
     pub(crate) notifies: bool,
@@ -168,7 +168,7 @@ pub struct TaskTable<'b> {
 impl<'b> TaskTable<'b> {
     /// Creates a table over lent slots. Each slot has an equal share of `text`.
     ///
-    /// The share stores the result of the task. An error replaces a result that does not fit.
+    /// The share stores the result of the task. If the result does not fit, the task ends with an error.
     #[must_use]
     pub fn new(slots: &'b mut [TaskSlot], text: &'b mut [u8]) -> TaskTable<'b> {
         TaskTable::from_slots(InFlight::lent(slots, text))
@@ -264,7 +264,7 @@ impl<'b> TaskTable<'b> {
         data.is_visible(self.owner, revision, session).then_some(ticket)
     }
 
-    /// Returns the task in the slot with the index in these two bytes.
+    /// Returns the task in the slot whose index has these two bytes, little-endian.
     pub(crate) fn in_slot(&self, slot: [u8; 2]) -> Option<Ticket> {
         self.slots.request_in_slot(u16::from_le_bytes(slot).into()).map(|(ticket, _)| ticket)
     }
@@ -301,7 +301,7 @@ impl<'b> TaskTable<'b> {
         }
     }
 
-    /// Records a change of a task: its time, and its pending notification.
+    /// Records the time of a change of a task, and that its notification is pending.
     pub(crate) fn touch(&mut self, ticket: Ticket, now: Millis) {
         let time = self.wall_time(now);
         if let Some(data) = self.slots.get_mut(ticket) {
@@ -310,7 +310,7 @@ impl<'b> TaskTable<'b> {
         self.is_pending = true;
     }
 
-    /// Ends a task. The input requests of the task are no longer open.
+    /// Ends a task in the state `end`. The input requests of the task are no longer open.
     pub(crate) fn set_end(&mut self, ticket: Ticket, end: TaskState) {
         let Some(data) = self.slots.get_mut(ticket) else { return };
         (data.state, data.open) = (end, 0);

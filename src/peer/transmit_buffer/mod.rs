@@ -1,4 +1,4 @@
-//! `TransmitBuffer`: queue of outbound messages, which refuses messages that do not fit.
+//! `TransmitBuffer`: queue of outbound messages that refuses messages that do not fit.
 //!
 //! The buffer also checks in advance whether a response fits.
 
@@ -21,7 +21,7 @@ const UNSENT_LIMIT: usize = 64 * 1024;
 pub(crate) struct TransmitBuffer<'b> {
     buffer: Buffer<'b>,
     end: usize,
-    /// Maximum size of a reply. This space must be free before a request event is emitted.
+    /// Maximum size of a reply. This space must be free before the machine emits a request.
     max_reply_size: usize,
     /// Message mode only. A reference, so that a program without message mode does not link the code of headers.
     headers: Option<&'static HeaderFormat>,
@@ -45,7 +45,7 @@ struct Link {
     awaits_space: bool,
 }
 
-/// The messages that the machine may write.
+/// The kinds of messages that the buffer accepts now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Writable {
     /// Only whole messages.
@@ -55,7 +55,8 @@ enum Writable {
     Pieces,
     /// Whole messages, and pieces of open messages. Message mode only.
     MessagesAndPieces,
-    /// Like `MessagesAndPieces`, but a whole message did not fit. Pieces must not take the space of this message.
+    /// Like `MessagesAndPieces`, but a whole message did not fit. The buffer accepts no pieces until it is empty,
+    /// because pieces must not take the space of this message.
     MessagesFirst,
 }
 
@@ -88,7 +89,7 @@ impl<'b> TransmitBuffer<'b> {
         }
     }
 
-    /// Returns the overhead of a message: a newline or, in message mode, a header.
+    /// Returns the size of a message's overhead: a newline or, in message mode, a header.
     pub(crate) fn overhead(&self) -> usize {
         if self.is_message_mode() { HEADER_SIZE } else { 1 }
     }
@@ -130,7 +131,7 @@ impl<'b> TransmitBuffer<'b> {
         self.observer = Some(AttachedObserver { observer, show: show_messages });
     }
 
-    /// Shows the observer the messages written since the last call.
+    /// Passes the messages written since the last call to the observer.
     #[inline]
     pub(crate) fn observe_sent(&mut self) {
         if self.observer.is_some() {
@@ -210,8 +211,8 @@ impl<'b> TransmitBuffer<'b> {
         self.has_space(self.max_reply_size)
     }
 
-    /// Returns whether a message of `bytes` contiguous bytes may be written. Compacts the buffer if necessary. If the
-    /// message does not fit, holds further pieces of open messages.
+    /// Returns whether the machine may write a message of `bytes` contiguous bytes. Compacts the buffer if necessary.
+    /// If the message does not fit in message mode, the buffer accepts no further pieces until it is empty.
     #[inline]
     pub(crate) fn has_space(&mut self, bytes: usize) -> bool {
         if self.holds_messages() {
@@ -278,7 +279,7 @@ impl<'b> TransmitBuffer<'b> {
         self.buffer.trim(self.end);
     }
 
-    /// Resets all offsets to 0 once all bytes are sent. The observer has already seen these bytes: see
+    /// Resets all offsets to 0 if all bytes are sent. The observer has already seen these bytes: see
     /// [`TransmitBuffer::transmit`].
     #[inline(never)]
     fn rewind(&mut self) {
@@ -342,7 +343,7 @@ impl<'b> TransmitBuffer<'b> {
         Writer::new(self.buffer.reborrow(), from, limit)
     }
 
-    /// Completes the started message, whose text ends at `to`.
+    /// Completes the message that `begin_message` started, and whose text ends at `to`.
     ///
     /// # Errors
     /// [`Overflow`] if `to` is `None` or the overhead does not fit. The message is then dropped.
@@ -369,7 +370,7 @@ impl<'b> TransmitBuffer<'b> {
     /// Grows the buffer, and writes a newline at `to`.
     ///
     /// # Errors
-    /// [`Overflow`]: the buffer may not grow.
+    /// [`Overflow`]: the buffer is lent, has reached its limit, or the heap is exhausted.
     #[cold]
     fn append_newline(&mut self, to: usize) -> Result<(), Overflow> {
         let bytes = self.buffer.ensure(to.saturating_add(1));
@@ -403,7 +404,7 @@ impl<'b> TransmitBuffer<'b> {
     }
 }
 
-/// Bytes to write. The machine offers bytes again unless the caller reports the bytes as sent.
+/// Bytes to write. The machine offers the bytes again until the caller reports them with [`sent`](Transmit::sent).
 #[derive(Debug)]
 pub struct Transmit<'a> {
     bytes: &'a [u8],

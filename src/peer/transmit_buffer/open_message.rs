@@ -17,7 +17,7 @@ use crate::peer::transmit_buffer::{Overflow, TransmitBuffer, UNSENT_LIMIT, Writa
 const MIN_SPACE: usize = 16;
 
 impl TransmitBuffer<'_> {
-    /// Permits or refuses pieces in message mode. No effect in line mode.
+    /// Permits or refuses pieces in message mode. No effect in line mode, which always permits them.
     pub(crate) fn accept_pieces(&mut self, accept: bool) {
         match (accept, self.link.writable) {
             (true, Writable::Messages) if self.is_message_mode() => {
@@ -30,7 +30,7 @@ impl TransmitBuffer<'_> {
         }
     }
 
-    /// Holds further pieces until the buffer is empty, because a whole message did not fit.
+    /// Refuses further pieces until the buffer is empty, because a whole message did not fit. Message mode only.
     #[cold]
     pub(super) fn hold_pieces(&mut self) {
         if self.link.writable == Writable::MessagesAndPieces {
@@ -38,7 +38,7 @@ impl TransmitBuffer<'_> {
         }
     }
 
-    /// Returns whether an open message holds all other messages until its end. Line mode only.
+    /// Returns whether an open message delays all other messages until its end. Always `false` in message mode.
     #[inline]
     pub(crate) fn holds_messages(&self) -> bool {
         self.link.writable == Writable::Pieces
@@ -49,8 +49,8 @@ impl TransmitBuffer<'_> {
         self.link.writable != Writable::Messages || !self.is_message_mode()
     }
 
-    /// Opens the started message. The first piece ends at `to`. The end of the message takes at most `reserved`
-    /// bytes.
+    /// Opens the message that `begin_message` started. Its first piece ends at `to`. The end of the message takes at
+    /// most `reserved` bytes.
     ///
     /// # Errors
     /// [`Overflow`] if `to` is `None`, the buffer is too small for pieces, or the heap is exhausted. The message is
@@ -130,10 +130,11 @@ impl TransmitBuffer<'_> {
         self.link.awaits_space = true;
     }
 
-    /// Returns whether a piece of an open message waits for space, and half of the space for pieces is free.
+    /// Returns whether a piece of an open message waits for space, and half of the space for pieces is free. If so, the
+    /// piece no longer waits.
     ///
-    /// The caller tries to write all other messages first. In message mode, a message that did not fit has precedence
-    /// until the buffer is empty.
+    /// The caller must try to write all other messages first. In message mode, a message that did not fit has
+    /// precedence until the buffer is empty.
     pub(crate) fn take_writable(&mut self, reserved: usize) -> bool {
         let is_open = self.link.writable == Writable::Pieces || self.is_message_mode();
         if !is_open || !self.link.awaits_space {
@@ -178,7 +179,7 @@ impl TransmitBuffer<'_> {
         limit.saturating_sub(reserved).saturating_sub(self.framing_size().0)
     }
 
-    /// Shows the observer the piece that was just added. `is_last` means that the piece ends the message.
+    /// Passes the piece that was just added to the observer. `is_last` means that the piece ends the message.
     fn observe_piece(&mut self, is_last: bool) {
         if let Some(attached) = &mut self.observer {
             let piece = self.buffer.bytes().get(self.observed..self.end).unwrap_or_default();
