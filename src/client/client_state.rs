@@ -249,8 +249,8 @@ impl<'b> ClientState<'b> {
         self.begin_request_as(Method::from_name(name), name, options, params)
     }
 
-    /// Sends a request like [`begin_request`](Self::begin_request), but the caller chooses the kind `method` of the
-    /// request.
+    /// Sends a request like [`begin_request`](Self::begin_request), but with the kind `method` instead of the kind of
+    /// `name`.
     #[inline]
     pub(crate) fn begin_request_as(
         &mut self,

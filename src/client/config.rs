@@ -54,9 +54,11 @@ pub enum Connect {
     /// Sends `server/discover`, and then `initialize` to a server of the handshake era.
     ///
     /// The client assumes the handshake era if the server does not respond within the [probe timeout](Timeouts::probe).
-    /// The following responses also select the handshake era: a result without `supportedVersions`, a response whose
-    /// common revisions all belong to this era, an error code that the stateless era does not define, and a response
-    /// that is malformed, not valid JSON or nested too deeply.
+    /// The following responses also select the handshake era:
+    /// - a result without `supportedVersions`,
+    /// - a response whose common revisions all belong to the handshake era,
+    /// - an error code that the stateless era does not define,
+    /// - a response that is malformed, not valid JSON or nested too deeply.
     #[default]
     Automatic,
     /// Connects only in `2026-07-28`. The client still sends `server/discover` first, because a handshake server might

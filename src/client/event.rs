@@ -101,8 +101,8 @@ pub enum Event<'a> {
         /// The reason, if the server gave one.
         reason: Option<Str<'a>>,
     },
-    /// The timeout of a deferred server request, or the expiry of the task that it became. The client responds with an
-    /// error, unless the request became a task. The ticket is invalid.
+    /// The timeout of a deferred server request, or the expiry of the task that the request became. The client responds
+    /// with an error, unless the request became a task. The ticket is invalid.
     Expired(Ticket),
     /// Any other notification of the server.
     Notification {

@@ -112,7 +112,7 @@ impl Client<'_> {
         self.state.pending_event.is_some() || self.state.peer.pending_error.is_some()
     }
 
-    /// Sends a due ping, or emits that the server does not respond. Returns `true` if this event is pending.
+    /// Sends a due ping, or emits `PeerUnresponsive`. Returns `true` if this event is pending.
     fn advance_keep_alive(&mut self) -> bool {
         self.state.keep_alive_hooks.is_some_and(|hooks| {
             cold_path();

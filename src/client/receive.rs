@@ -437,9 +437,9 @@ impl ClientState<'_> {
         self.peer.in_flight.release(ticket);
     }
 
-    /// Fails the latest request on a stream that has closed, if the request awaits its response. There are two
-    /// exceptions: after a probe, the client falls back to the handshake if possible. After a request about a task, the
-    /// client polls the task again.
+    /// Fails the latest request on a stream that has closed, if the request awaits its response. After a probe, the
+    /// client instead falls back to the handshake if possible. After a request about a task, the client instead polls
+    /// the task again.
     pub(crate) fn fail_exchange(&mut self, stream: StreamId) {
         match self.find_on_stream(stream) {
             IssuedId::Request(ticket) if self.peer.awaits_response(ticket) => {

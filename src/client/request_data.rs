@@ -18,7 +18,7 @@ use crate::client::options::Meta;
 /// Data of a request that the client sent. Every slot has space for one value, so the type is small.
 #[derive(Debug, Clone, Copy)]
 pub struct SentRequest {
-    /// The sequence number, from which and from the slot `id_of` computes the id. No response matches `NO_SEQUENCE` or
+    /// The sequence number. `id_of` computes the id from this number and the slot. No response matches `NO_SEQUENCE` or
     /// a larger number.
     pub(crate) sequence: u64,
     /// The maximum duration. After the timeout has started, this value is the deadline that progress cannot extend.

@@ -260,7 +260,7 @@ impl ClientState<'_> {
     }
 
     /// Finds the open request whose id a notification carries. Returns `Ok(None)` if the notification has no numeric
-    /// id, or if no request in a slot ever had this id.
+    /// id, or if no request in a slot ever had this id. Returns `LateNotification` if the request has ended.
     fn find_by_subscription_id(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
         let id = subscription_id(params).filter(|id| id.kind() == Kind::Number);
         let ticket = match id.map(|id| self.peer.find_issued(id)) {

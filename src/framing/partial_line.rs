@@ -24,8 +24,8 @@ impl LineDecoder<'_> {
     /// Removes a part of a string from the current line. The part must end at the end of the string's received text, or
     /// before an incomplete character or escape.
     ///
-    /// If the closing quote follows, and the line is complete or many bytes follow, the method instead moves the quote
-    /// to the start of the part, and fills the rest of the part with spaces. The work is therefore linear in the input.
+    /// If the string has ended, and the line is complete or many bytes follow, these bytes do not move: the closing
+    /// quote moves to the start of the part, and spaces replace the rest. The work is therefore linear in the input.
     pub(crate) fn remove_from_string(&mut self, part: Span) {
         let Span { start, end } = part;
         let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));

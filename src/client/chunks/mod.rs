@@ -51,7 +51,8 @@ pub(crate) struct ChunkState {
     walk: ContentWalk,
     /// The encoded text of the previous chunk. The next call of the hook removes this text from the line.
     held: Span,
-    /// The request of the chunks of a line without an `id` so far: the only request that awaited a response.
+    /// The request that the client assumes for a line whose `id` has not arrived: the only request that awaited a
+    /// response.
     assumed: Option<Ticket>,
     /// Whether the last call of the hook passed the complete line on to the client. The next call then begins another
     /// line.

@@ -119,8 +119,8 @@ impl<'a> ServerRequest<'a> {
         self.pending.task.is_some()
     }
 
-    /// Defers the response, for example until the user has decided. The application responds to the ticket with
-    /// [`Client::reply`](crate::Client::reply). Until its end, a deferred request occupies a slot.
+    /// Defers the response, for example until the user has decided. The application responds later through
+    /// [`Client::reply`](crate::Client::reply). A deferred request occupies a slot.
     ///
     /// The request expires after `time`, or after the client's [`maximum`](crate::client::Timeouts::maximum) if `time`
     /// is `None`. The client then responds with an error and emits [`Event::Expired`](crate::client::Event::Expired).
