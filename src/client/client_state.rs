@@ -80,7 +80,7 @@ impl Role for role::Client {
     }
 }
 
-/// The request that connects: `server/discover` or `initialize`.
+/// The connecting request in flight: `server/discover` or `initialize`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Connecting {
     pub(crate) sequence: u64,

@@ -29,7 +29,7 @@ use crate::protocol::revision::Era;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A completed connection. The client accepts requests.
+    /// A completed connection. From now on, the application can send requests.
     Connected(Connected<'a>),
     /// A failed connection attempt. The client then closes the connection.
     ConnectFailed(ConnectFailure<'a>),
@@ -154,7 +154,7 @@ pub enum ConnectFailure<'a> {
     },
     /// No response within the timeout.
     TimedOut,
-    /// The end of the connection, or of the request's stream, before a response of the server.
+    /// The end of the connection, or of the stream of the connecting request, before a response of the server.
     Closed,
 }
 

@@ -10,8 +10,8 @@ use crate::peer::lifecycle::Trigger;
 use crate::protocol::revision::{Revision, Revisions};
 use crate::rpc::{self, Outcome, code};
 
-/// Handles the response to `initialize`. A configuration without revisions of the handshake era does not refer to this
-/// function, so its client does not link the code of the era.
+/// Handles the response to `initialize`. Clients that cannot connect in the handshake era do not refer to this
+/// function, and so do not link the code of the era.
 pub(crate) fn handle_initialize_response(state: &mut ClientState<'_>, line: &[u8], outcome: Outcome) {
     match outcome {
         Outcome::Result(result) => state.handle_initialize_result(line, result),

@@ -32,9 +32,9 @@ use crate::protocol::sampling::result::{Sampled, write_sampled};
 
 /// An input-required result: the server needs input to complete a request.
 ///
-/// [`Client::resume`] sends the request again with the responses, and [`Client::cancel`] cancels the request. The
-/// [maximum](crate::client::Options::maximum) duration of the request includes the time until the application calls
-/// `resume`.
+/// [`Client::resume`] sends the request again with the responses, and [`Client::cancel`] cancels the request. The time
+/// until the application calls `resume` counts towards the [maximum](crate::client::Options::maximum) duration of the
+/// request.
 ///
 /// The input requests borrow the receive buffer. An application that responds later must copy the parts that it needs.
 #[derive(Debug, Clone, Copy)]

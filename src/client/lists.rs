@@ -72,7 +72,7 @@ impl ClientState<'_> {
             return self.emit(PendingEvent::Page { ticket, list, result: result.span(), last: true });
         };
         let (_, last) = outbound.data.split_text(self.peer.in_flight.text(ticket));
-        // For the first page, `last` is empty, because no cursor is stored yet. The JSON text of a cursor is never
+        // After the first page, `last` is empty, because no cursor is stored yet. The JSON text of a cursor is never
         // empty.
         let repeated = last == cursor.bytes();
         let pages = outbound.data.partial_results.saturating_add(1);

@@ -48,11 +48,12 @@ pub(crate) struct PendingResponse {
 /// The outcome of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PendingOutcome {
-    /// A result. `member` is the [required member](Method::member) of the result, or a missing span.
+    /// A result. `member` is the span of its [required member](Method::member), missing if the method or the result has
+    /// none.
     Result {
         result: Span,
         member: Span,
-        /// Whether the result is inside a message about a task.
+        /// Whether the result ends a task. The scanner's index may then belong to the task instead.
         is_nested: bool,
     },
     Error(Span),

@@ -119,7 +119,7 @@ pub(crate) fn handle_unreadable_line(
             end_request(state, ticket, PendingOutcome::Failed(failure));
             Ok(())
         }
-        // Even a broken response to a ping proves that the server is alive.
+        // Even an unreadable response to a ping proves that the server is alive.
         None if state.is_ping(id) => Ok(()),
         None => Err(error),
     }

@@ -62,8 +62,8 @@ impl<'b> Client<'b> {
     /// - the reason of a [cancellation](Client::cancel) that awaits transmit space.
     ///
     /// For a list, a subscription or a resumable request, this share also stores the additional
-    /// [`_meta`](crate::client::Options::meta). Without slots, every request of the application fails with
-    /// [`SendError::Full`](crate::SendError::Full).
+    /// [`_meta`](crate::client::Options::meta). If the application lends no slots, every request of the application
+    /// fails with [`SendError::Full`](crate::SendError::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.set_in_flight(InFlight::lent(slots, text));

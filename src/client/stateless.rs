@@ -16,8 +16,8 @@ use crate::protocol::meta;
 use crate::protocol::revision::{Revision, Revisions};
 use crate::rpc::{self, Object, Outcome, code};
 
-/// Code of the stateless era. A configuration without revisions of this era does not refer to this code, so its client
-/// does not link the code.
+/// Code of the stateless era. Clients that cannot connect in this era do not refer to this code, and so do not link the
+/// code.
 #[derive(Debug)]
 pub(crate) struct StatelessEra {
     /// Handles the response to `server/discover`.

@@ -59,8 +59,9 @@ impl ProtocolError {
         /// error.
         ///
         /// A code does not prove that the machine sent a response. The machine never sends an error response to a
-        /// notification or a response. Of all invalid messages, a client responds only to a request with an intact id
-        /// that is too long, nested too deeply, or not valid JSON. In `2026-07-28`, a client sends no response at all.
+        /// notification or a response. Of all invalid messages, a client responds only to unreadable requests with an
+        /// intact id: requests that are too long, nested too deeply, or not valid JSON. In `2026-07-28`, a client sends
+        /// no response at all.
         fn code;
         code::PARSE_ERROR => {
             NotJson = "the message is not valid JSON",

@@ -14,7 +14,8 @@ impl Flags {
     pub(super) const BYTE_ORDER_MARK: Flags = Flags(4);
     /// The machine removes chunks of a string from inside the current line.
     pub(super) const CHUNKED: Flags = Flags(8);
-    /// The chunks of the current line have ended without a request, and `take_aborted` has not reported this yet.
+    /// The machine has emitted chunks of a call, but the current line has become another message. `take_aborted` has
+    /// not reported this yet.
     pub(super) const ABORTED: Flags = Flags(16);
     /// A part of the current line was removed before the release of the line.
     pub(super) const SHORTENED: Flags = Flags(Flags::BYTE_ORDER_MARK.0 | Flags::CHUNKED.0);

@@ -46,7 +46,7 @@ pub(crate) enum LineKind {
     TooLong,
     /// A message that the end of input has cut off.
     Truncated,
-    /// The end of a stream, which [`LineDecoder::stream`] returns (message mode). The line is empty.
+    /// The end of the stream that [`LineDecoder::stream`] returns (message mode). The line is empty.
     StreamClosed,
 }
 

@@ -31,8 +31,7 @@ impl LineDecoder<'_> {
 
     /// Scans and drops bytes of the discarded line.
     ///
-    /// Returns the complete line and a flag. The flag is `true` if the end of input completed the line without a
-    /// newline.
+    /// Returns the complete line and a flag, like `scan_buffered`.
     pub(super) fn scan_discarded(&mut self) -> Option<(FoundLine, bool)> {
         let id_size = self.id_capture_size();
         let (captured, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(id_size)?;

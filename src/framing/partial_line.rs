@@ -68,7 +68,7 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Records that the chunks of the current line have ended without a request.
+    /// Records that the current line, whose chunks the machine has emitted, is not the expected call.
     pub(crate) fn abort_chunks(&mut self) {
         self.flags.remove(Flags::CHUNKED);
         self.flags.add(Flags::ABORTED);

@@ -176,7 +176,7 @@ impl<R: Role> Peer<'_, R> {
         }
     }
 
-    /// Reserves space for a response to a deferred request, if the application may respond now.
+    /// Reserves space for a response, if the application may respond now.
     ///
     /// # Errors
     /// [`SendError::Busy`] if another response holds or awaits the space (`is_taken`), if the space is too small, or if

@@ -22,8 +22,8 @@ pub(crate) enum IssuedId {
     Request(Ticket),
     /// The id of a request without a slot, with this sequence number.
     Other(u64),
-    /// An id that was issued, but that no slot has now. Usually its request has ended, or was sent again with another
-    /// id.
+    /// An id whose sequence number was used, but which no request in a slot has now. Usually its request has ended, or
+    /// was sent again with another id.
     Ended,
     /// Any other id. The machine never issued such an id.
     Unknown,
@@ -125,7 +125,7 @@ impl<R: Role> Peer<'_, R> {
         Ok(ticket)
     }
 
-    /// Sets the deadline of a request as if its timeout started now. Does not start the timeout.
+    /// Sets the deadline of a request as if its timeout started now.
     pub(crate) fn restart_timeout(&mut self, ticket: Ticket) {
         if let Some(outbound) = self.in_flight.outbound(ticket) {
             let deadline = outbound.deadline_from(self.now);

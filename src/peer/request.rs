@@ -134,7 +134,7 @@ pub(crate) enum OutboundState {
     /// The application cancelled the task, or an event reported its end. The cancellation of the task awaits transmit
     /// space.
     TaskCancelPending,
-    /// The application knows that the request has ended, and the peer needs no cancellation.
+    /// The application cancelled the request, or an event reported its end. The peer needs no cancellation.
     Closed,
 }
 

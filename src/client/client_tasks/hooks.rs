@@ -46,8 +46,7 @@ pub(crate) struct ClientTaskHooks {
     /// Finds the open task of a deferred request. Returns the ticket of the task, and the context of the response.
     /// Returns `None` if there is no such task.
     pub(crate) find: fn(&TaskTable<'_>, Ticket) -> Option<(Ticket, Context)>,
-    /// Expires tasks, or sends pending messages about tasks. Stops at the first event: the end of a request whose task
-    /// has expired or was removed at the end of the connection.
+    /// Expires tasks up to the first event, or sends pending messages: see `deliver::advance`.
     pub(crate) advance: fn(&mut ClientState<'_>),
     /// Returns the earliest expiry of a task, or `None` if no task expires.
     pub(crate) next_deadline: fn(&TaskTable<'_>) -> Option<Millis>,
@@ -128,8 +127,7 @@ impl ClientState<'_> {
         self.config.client_tasks.map(|tasks| tasks.hooks)
     }
 
-    /// Finds the open task of a deferred request. Returns the ticket of the task, and the context of the response.
-    /// Returns `None` if there is no such task.
+    /// Finds the open task of a deferred request: see [`ClientTaskHooks::find`].
     pub(crate) fn task_of(&self, request: Ticket) -> Option<(Ticket, Context)> {
         let hooks = self.client_task_hooks()?;
         (hooks.find)(self.client_tasks.as_ref()?, request)

@@ -13,8 +13,8 @@ use crate::time::Millis;
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::server_requests::{Context, Pending, RequestTask, ServerRequest, check};
 
-/// Code for requests of the server. A configuration without capabilities and without methods does not refer to this
-/// code, so its client does not link the code.
+/// Code for requests of the server. Only `ClientConfig::capabilities` and `ClientConfig::methods` refer to this code,
+/// so other clients do not link the code.
 #[derive(Debug)]
 pub(crate) struct ServerRequests {
     /// Returns the kind of a server request with this method. Returns `None` for an unknown method, and if the client
@@ -24,8 +24,7 @@ pub(crate) struct ServerRequests {
     /// response.
     pub(crate) check:
         fn(&ClientState<'_>, InputKind, Option<Json<'_>>, StreamId) -> Result<Context, ProtocolError>,
-    /// Counts the input requests of an object. Returns `None` if a request is not valid, or requires a capability that
-    /// the client did not declare.
+    /// Counts the input requests of an object: see `ClientState::count_requests`.
     pub(crate) count: fn(&ClientState<'_>, Json<'_>) -> Option<u32>,
 }
 

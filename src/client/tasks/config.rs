@@ -16,7 +16,7 @@ pub struct TaskLimits {
     pub shortest_interval: Millis,
     /// The maximum time between polls. Default: one minute.
     pub longest_interval: Millis,
-    /// The maximum duration of a task, from its creation or from `resume_task`. Default: one hour.
+    /// The maximum duration of a task, from its creation or from the call of `resume_task`. Default: one hour.
     ///
     /// When this time is over, the client cancels the task if the server supports `tasks/cancel`, and the call fails
     /// with [`TimedOut`](crate::RequestFailure::TimedOut). A call that becomes a task has this limit instead of the

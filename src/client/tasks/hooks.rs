@@ -28,8 +28,8 @@ pub(crate) struct TaskHooks {
     pub(crate) on_result: fn(&mut ClientState<'_>, Ticket, Json<'_>, Object<'_>) -> bool,
     /// Handles a result that arrived after the end of its request. If the result creates a task, cancels this task.
     pub(crate) on_late_result: fn(&mut ClientState<'_>, Object<'_>),
-    /// Handles a notification about a task. Returns `false` for any other or invalid notification, or if no slot
-    /// contains this task.
+    /// Handles a notification about a task. Returns `false` for any other or invalid notification, or if no open
+    /// request is about this task.
     pub(crate) on_notification: fn(&mut ClientState<'_>, Str<'_>, Object<'_>) -> bool,
     /// Handles the acknowledgment of a subscription to a task.
     pub(crate) on_watched: fn(&mut ClientState<'_>, Ticket, Json<'_>),

@@ -190,8 +190,7 @@ impl ClientState<'_> {
         true
     }
 
-    /// Handles a notification about a task. Returns `false` if no open request is about this task, or the notification
-    /// is not valid.
+    /// Handles a notification about a task: see `TaskHooks::on_notification`.
     pub(super) fn handle_task_status(&mut self, task: Object<'_>) -> bool {
         let Some((ticket, status)) = self.task_in_slot(task.json()) else { return false };
         let Some(request) = self.open_request(ticket) else { return false };

@@ -71,7 +71,7 @@ impl<'t> Record<'t> {
     }
 }
 
-/// Hashes of the keys of emitted input requests. The client does not emit these requests again.
+/// Hashes of the keys of input requests that the client does not emit again.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Keys<'t> {
     pub(crate) hashes: &'t [u8],

@@ -131,7 +131,8 @@ impl TaskData {
 
 /// The tasks that a client runs for its server (`2025-11-25`).
 ///
-/// The table needs [`ClientConfig::client_tasks`](crate::client::ClientConfig::client_tasks).
+/// The table has an effect only if the configuration calls
+/// [`ClientConfig::client_tasks`](crate::client::ClientConfig::client_tasks).
 ///
 /// ```
 /// use mcp_proto::client::{ClientConfig, TaskOptions, TaskSlot, TaskTable};
