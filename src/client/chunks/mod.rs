@@ -154,7 +154,7 @@ impl Client<'_> {
     ///
     /// Some servers write the `id` after the result. The client then emits the chunks of a large result only if no
     /// other request awaits a response. The client checks the `id` at the end of the message. If the `id` does not
-    /// belong to this request, the request fails with [`RequestFailure::Invalid`], and the application discards the
+    /// belong to this request, the request fails with [`RequestFailure::Invalid`], and the application must discard the
     /// chunks. If several requests await responses, and a large result has its `id` at the end, the request fails with
     /// [`RequestFailure::TooLong`].
     ///
