@@ -56,7 +56,8 @@ pub enum Next<'a> {
     Write(Transmit<'a>),
     /// Read some bytes. No bytes are waiting to be written.
     Read(Receive<'a>),
-    /// Wait for a reply of the application, or for the deadline.
+    /// Wait for a reply of the application, or for the [deadline](Io::deadline), which the caller reads before
+    /// [`Io::next`].
     ///
     /// The machine has no bytes to write and accepts no input.
     Wait,
@@ -156,7 +157,8 @@ impl<'a> Receive<'a> {
         self.input.filled(n, StreamId::NONE);
     }
 
-    /// Reports a whole message of `n` bytes from `stream` in [`space`](Receive::space). Message mode only.
+    /// Reports that the first `n` bytes of [`space`](Receive::space) are one whole message from `stream`. Message mode
+    /// only.
     ///
     /// [`space`](Receive::space) does not grow a growing buffer. [`message`](Receive::message) does.
     pub fn framed(self, n: usize, stream: StreamId) {

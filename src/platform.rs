@@ -109,7 +109,7 @@ fn copy_by_ends(target: &mut [u8], source: &[u8]) {
     }
 }
 
-/// Copies up to 32 bytes without a call of `memcpy`. Returns `false`, and copies nothing, if `source` is empty, longer
+/// Copies up to 32 bytes without a call of `memcpy`. Copies nothing and returns `false` if `source` is empty, longer
 /// than 32 bytes, or longer than `target`.
 #[inline]
 pub(crate) fn copy_few(target: &mut [u8], source: &[u8]) -> bool {

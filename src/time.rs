@@ -12,7 +12,7 @@ use core::time::Duration;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Millis(pub u64);
 
-/// Returns the earliest of several times.
+/// Returns the earliest of several times. Returns `None` if all are `None`.
 #[cfg(feature = "alloc")]
 #[inline]
 pub(crate) fn earliest<const N: usize>(times: [Option<Millis>; N]) -> Option<Millis> {

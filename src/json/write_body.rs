@@ -17,7 +17,7 @@ impl<V: Validity, F: FnMut(&mut Writer<'_>) -> V> WriteBody for F {
     }
 }
 
-/// What a closure returns: whether its output is valid, or nothing if the output is always valid.
+/// The return type of such a closure: `bool` for whether the output is valid, or `()` if the output is always valid.
 pub(crate) trait Validity: Copy {
     fn is_valid(self) -> bool;
 }

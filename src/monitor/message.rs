@@ -92,8 +92,8 @@ impl Monitor {
         }
     }
 
-    /// Records that an invalid message requires an error response, with the id of the message if the id is
-    /// readable.
+    /// Records that the receiver may respond to an invalid message: without an id, or with the id of the message if
+    /// that id is valid.
     fn invalid(&mut self, id: Option<Json<'_>>, report: &Report<'_>) {
         self.add_unreadable(report);
         if let Some(id) = id.filter(|id| is_id(*id)) {

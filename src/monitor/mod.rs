@@ -4,7 +4,7 @@
 //! server, each with its time. The monitor sends nothing. The monitor reports each [`Violation`] with its [`Rule`], and
 //! blames the side that sent the message. The monitor knows all revisions. One connection may use both eras.
 //!
-//! The caller passes a message before the receiver gets it, so that a response never precedes its request.
+//! The caller must pass a message before the receiver gets the message, so that a response never precedes its request.
 //!
 //! ```
 //! use mcp_proto::Millis;
@@ -72,7 +72,7 @@ impl Monitor {
 
     /// Sets the time within which messages of both directions may cross. The default is one second.
     ///
-    /// A response, or a notification for a request, is no violation within this time after the cancellation.
+    /// A response or notification for a cancelled request is no violation within this time after the cancellation.
     #[must_use]
     pub fn race_window(mut self, window: Millis) -> Monitor {
         self.race_window = window;
@@ -138,9 +138,10 @@ impl Monitor {
         found
     }
 
-    /// Records the end of the stream from `sender`. Returns the violations: a line without newline, the violations
-    /// in that line, and requests of the client without a response. Cancelled requests and subscriptions need no
-    /// response. Reports no unanswered request if the client's stream ended first, because this ends the session.
+    /// Records the end of the stream from `sender`. Returns the violations: a line without newline, the violations in
+    /// that line, and, at the end of the server's stream, requests of the client without a response. Cancelled requests
+    /// and subscriptions need no response. Reports no unanswered request if the client's stream ended first, because
+    /// this ends the session.
     pub fn end(&mut self, sender: Sender, now: Millis) -> Vec<Violation> {
         let mut found = Vec::new();
         let party = self.dialogue.party(sender);

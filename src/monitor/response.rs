@@ -43,7 +43,7 @@ impl Monitor {
         report.method = Some(request.method.clone()).filter(|method| !method.is_empty());
         report.revision = request.revision.or(self.dialogue.session.revision());
         self.dialogue.serves_stateless |= shows_stateless(&request, result, error);
-        // A task lives on even if its request was cancelled.
+        // A task continues even if its request was cancelled.
         if result.is_some_and(|result| creates_task(&request, result, report.revision)) {
             self.dialogue.party(report.sender.peer()).requests.keep_token(&request.token);
         }
@@ -115,7 +115,7 @@ impl Monitor {
         if request.method == methods::INITIALIZE.name && self.dialogue.session == Session::Requested {
             self.dialogue.session = Session::None;
         }
-        // Before the server shows the era, it may not know the metadata of the request.
+        // A server that has not shown knowledge of the stateless era may ignore the metadata of the request.
         let is_probe = request.is_stateless && !self.dialogue.serves_stateless;
         if !check_error_shape(error, report) || request.is_era_unclear || is_probe {
             return;
@@ -151,7 +151,7 @@ impl Monitor {
             return false;
         };
         let is_proven = match flaw {
-            // The server may have added the entry after the list.
+            // The server may have added the entry since it sent the list.
             Flaw::Tool => dialogue.is_current("tools", request, now) && dialogue.tools.lacks(&request.target),
             Flaw::Prompt => {
                 dialogue.is_current("prompts", request, now) && dialogue.prompts.lacks(&request.target)
@@ -188,8 +188,8 @@ fn creates_task(request: &Request, result: Json<'_>, revision: Option<Revision>)
     request.wants_task && result.get("task").is_some()
 }
 
-/// Returns the rule that requires an error for a flawed request, the code of this error, and the flaw in words. Returns
-/// `None` without such a rule.
+/// Returns the rule that requires an error for a flawed request, the code of this error, and the flaw in words. The
+/// code is `None` if any code is right. Returns `None` if no rule requires an error.
 fn refusal(flaw: Flaw) -> Option<(Rule, Option<i32>, &'static str)> {
     let invalid = Some(code::INVALID_PARAMS);
     Some(match flaw {

@@ -46,8 +46,8 @@ pub(super) struct Party {
     pub(super) requests: Requests,
     /// The capabilities that this side has declared in the handshake, as JSON.
     pub(super) capabilities: Option<String>,
-    /// Number of messages of this side without a response whose id may be unreadable. The other side may respond to
-    /// such messages without an id.
+    /// Number of messages of this side whose id may be unreadable, and that have no response. The other side may
+    /// respond to such messages without an id.
     pub(super) unreadable: u32,
 }
 
@@ -153,8 +153,8 @@ impl Dialogue {
         is_declared(declared, &format!("{list}.listChanged"))
     }
 
-    /// Returns whether the list of `tools` or `prompts` still shows what the server has. Other lists may have changed
-    /// without a message.
+    /// Returns whether the stored list of `tools` or `prompts` is current: it has not expired, or the server announces
+    /// changes. Any other list may have changed without a notification.
     pub(super) fn is_current(&self, list: &str, request: &Request, now: Millis) -> bool {
         let catalog = if list == "tools" { &self.tools } else { &self.prompts };
         now < catalog.expires || catalog.is_announced && self.announces(list, request.is_stateless)

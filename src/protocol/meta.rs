@@ -31,7 +31,8 @@ pub(crate) struct RequestMeta {
 }
 
 impl RequestMeta {
-    /// Reads the metadata. Returns `None` if the request does not belong to the stateless era.
+    /// Reads the metadata. Returns `None` if `meta` has no revision, because the request then belongs to the handshake
+    /// era.
     pub(crate) fn from_json(meta: Json<'_>) -> Option<RequestMeta> {
         let [version, capabilities, level] =
             Object::from_json(meta).spans(&[PROTOCOL_VERSION, CLIENT_CAPABILITIES, LOG_LEVEL]);

@@ -116,8 +116,9 @@ impl Method {
     /// Returns the required capability, such as `server.tools.listChanged`. Returns `None` if the method requires no
     /// capability.
     ///
-    /// The prefix is the side that declares the capability. The capabilities of tasks have no prefix. `server.skills`
-    /// stands for the extension *Skills*. `completion/complete` requires no capability before `2025-03-26`.
+    /// The prefix is the side that declares the capability. The capabilities of tasks have no prefix, because either
+    /// side may declare them. `server.skills` stands for the extension *Skills*. `completion/complete` requires no
+    /// capability before `2025-03-26`.
     #[must_use]
     pub const fn capability(&self) -> Option<&'static str> {
         self.capability

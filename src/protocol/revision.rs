@@ -1,7 +1,7 @@
 //! Table of the protocol's revisions and their wire features.
 //!
 //! To add a revision, add a row to [`Revision`]. The rows of [`WireFeature`] describe the additions and removals of
-//! each revision. Outside tests and examples, the code of no other file of this crate names a particular revision.
+//! each revision. No other file of this crate names a particular revision in its code, except in tests and examples.
 
 use crate::json::{WriteText, prints};
 use crate::protocol::named_values::named_values;

@@ -61,7 +61,7 @@ impl Definitions {
         definitions
     }
 
-    /// The definitions.
+    /// Returns the recursive types without the root. Each element is `Some`.
     pub(super) const fn found(&self) -> &[Option<&'static Definition>] {
         self.found.split_at(self.count).0
     }

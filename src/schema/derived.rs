@@ -161,7 +161,8 @@ pub fn skip<'de, A: MapAccess<'de>>(members: &mut A) -> Result<(), A::Error> {
     members.next_value::<serde_core::de::IgnoredAny>().map(drop)
 }
 
-/// Returns the value of a field. For a missing field, returns `T::absent()`.
+/// Returns the value of a field. For a missing field (`None`), returns `T::absent()`, which is `None` if the field is
+/// required.
 pub fn or_absent<T: Schema>(value: Option<T>) -> Option<T> {
     value.or_else(T::absent)
 }
@@ -232,7 +233,7 @@ pub trait Number {
     /// The type of the literals in attributes.
     type Bound: PartialOrd;
 
-    /// Returns the value of a default. `decimal` has the same value as `literal`.
+    /// Returns the default of a field from the literal of its attribute. `decimal` has the same value as `literal`.
     fn from_literal(literal: Self::Bound, decimal: Decimal) -> Self;
 
     /// Returns whether the number lies within the inclusive bounds. `decimals` has the same bounds if the literals are

@@ -63,7 +63,7 @@ impl ElicitResultView<'_> {
     ///
     /// # Errors
     /// The content does not fit the form, or `buffer` is too short. If the content does not fit the form, the client or
-    /// its user is at fault. The application sends the form again, or responds with an error.
+    /// its user is at fault. The application may then send the form again, or respond with an error.
     pub fn content_in<'b, T>(&self, buffer: &'b mut [u8]) -> Result<Option<T>, TypedError>
     where
         T: FormContent + Deserialize<'b>,
@@ -156,7 +156,7 @@ pub const fn choices<const COUNT: usize>(node: &Node) -> [Choice<'static>; COUNT
     choices
 }
 
-/// Returns the field of a form.
+/// Returns the form field for a struct field with this node.
 ///
 /// # Panics
 /// The field has a type or a format that a form does not support. The panic is a compile error.

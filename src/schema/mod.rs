@@ -71,8 +71,8 @@
 //!
 //! # Any JSON
 //!
-//! A field of the type [`Json`] accepts any value and borrows its text, without a heap. With a heap, a field may have a
-//! type of another crate: `#[tool(schema = Node::Any)]`.
+//! A field of the type [`Json`] accepts any value and borrows its text, without a heap. With a heap, a field may also
+//! have a type of another crate, such as `serde_json::Value`, and the attribute `#[tool(schema = Node::Any)]`.
 //!
 //! ```
 //! use mcp_proto::ToolArguments;

@@ -87,7 +87,7 @@ pub enum Node {
 pub struct Names {
     /// The strings.
     pub names: &'static [&'static str],
-    /// The description of each string. The description may be empty.
+    /// The description of each string, in the same order. A description may be empty.
     pub descriptions: &'static [&'static str],
 }
 

@@ -123,8 +123,8 @@ impl<'de> Members<'_, 'de> {
         }
     }
 
-    /// Consumes a name like [`next_name`](Members::next_name), and stores it in `name`. Returns whether there is a
-    /// name, or `None` if the text is broken.
+    /// Consumes a name like [`next_name`](Members::next_name), and stores it in `name`. Returns `false` at the end of
+    /// the object, and `None` if the text is broken.
     fn advance(&mut self) -> Option<bool> {
         self.inside = false;
         if matches!(self.next, Next::Left) {
@@ -216,7 +216,7 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// Deserializer of a decoded member name. The result is a string, or any key type that a string can hold.
+/// Deserializer of a decoded member name. The name becomes a string, or a number, boolean or enum with this text.
 pub(super) struct Name<'de>(pub(super) &'de str);
 
 impl<'de> Name<'de> {

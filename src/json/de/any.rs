@@ -5,7 +5,8 @@ use crate::json::value::Json;
 use core::fmt;
 use serde_core::de::{Deserialize, Deserializer, Error, Visitor};
 
-/// The newtype name that [`Json`] passes to a `Deserializer`. For this name, the decoder passes the text of a value.
+/// The newtype name that [`Json`] passes to a `Deserializer`. For this name, the decoder passes the text of the value
+/// to the visitor.
 pub(super) const JSON: &str = "mcp_proto::Json";
 
 /// Accepts any JSON value, and borrows its text. Only the decoders of this crate support the type.

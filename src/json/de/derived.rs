@@ -40,7 +40,8 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Returns the index of the next object's variant. Returns an error if the tag is missing or names no variant.
+    /// Returns the index of the variant that the tag of the next object names. Returns an error if the tag is missing
+    /// or names no variant.
     fn find_variant(
         &mut self,
         tag: &'static str,

@@ -67,7 +67,7 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
 }
 
 /// The newtype name that [`Decimal`](crate::Decimal) passes to a `Deserializer`. For this name, the decoder passes the
-/// text of a number.
+/// text of the number to the visitor.
 pub(super) const DECIMAL: &str = "mcp_proto::Decimal";
 
 /// The serde deserializer over the remaining text.
@@ -140,7 +140,8 @@ impl<'de> Decoder<'de> {
         Ok(())
     }
 
-    /// Consumes the end of a container. Returns an error if the type left elements unread.
+    /// Consumes the end of a container, and clears the steps of its access. Returns an error if the type left elements
+    /// unread.
     #[inline]
     fn leave(&mut self, close: Option<u8>) -> Result<(), ErrorKind<'de>> {
         self.levels = self.levels.wrapping_add(1);

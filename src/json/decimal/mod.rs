@@ -264,7 +264,7 @@ macro_rules! from {
 }
 from!(u8, u16, u32, i8, i16, i32, i64);
 
-/// Converts an integer. Cuts off the last digit if the number does not fit.
+/// Converts an integer. Cuts off the last digit if the number does not fit in 63 bits.
 impl From<u64> for Decimal {
     fn from(value: u64) -> Decimal {
         match i64::try_from(value) {

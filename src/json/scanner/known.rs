@@ -30,8 +30,8 @@ impl KnownObject {
         self.head == NOWHERE
     }
 
-    /// Stores an object of up to [`CAPACITY`] bytes. The value at `variable` may differ in a repetition, unless the
-    /// span is missing.
+    /// Stores `text`, an object of at most [`CAPACITY`] bytes. The value at `variable`, a span of `text`, may differ in
+    /// a repetition. If the span is missing, no value may differ.
     pub(crate) fn set(&mut self, text: &[u8], variable: Span) {
         copy(&mut self.text, text);
         self.length = text.len();
@@ -39,8 +39,8 @@ impl KnownObject {
             if variable.is_missing() { (self.length, self.length) } else { (variable.start, variable.end) };
     }
 
-    /// Returns the bytes after a repetition of the object at the start of `text`. Returns `None` without a repetition,
-    /// or if no object is stored.
+    /// Returns the bytes after a repetition of the object at the start of `text`. Returns `None` if `text` does not
+    /// start with a repetition, or if no object is stored.
     ///
     /// The value that differs must be a string without escapes in ASCII, or a number of only digits.
     // Not inlined, because the loop over the tokens would otherwise spill more variables.

@@ -84,7 +84,7 @@ enum State {
 #[repr(C)]
 pub struct Scanner {
     state: State,
-    /// The message member whose value is expected or open.
+    /// The message member whose value is expected or open. `None` for any other member.
     current: Option<Member>,
     shape: Shape,
     limit: u8,
@@ -160,10 +160,10 @@ impl Scanner {
         self.feed_with(None, bytes);
     }
 
-    /// Scans the next piece like [`feed`](Scanner::feed), but does not scan `known` again.
+    /// Scans the next piece like [`feed`](Scanner::feed), but skips repetitions of `known` at depth two.
     ///
-    /// `known` was a member of `params`, such as the `_meta` of the last request. A repetition in a member of this
-    /// message is also valid: its bytes are the same, except for a value that [`KnownObject::after`] has checked.
+    /// `known` was a valid member of `params`, such as the `_meta` of the last request. A repetition is also valid: its
+    /// bytes are the same, except for a value that [`KnownObject::after`] has checked.
     pub(crate) fn feed_with(&mut self, known: Option<&KnownObject>, bytes: &[u8]) {
         if !self.is_valid() {
             return;
@@ -187,7 +187,7 @@ impl Scanner {
     }
 
     /// Scans the next piece like [`feed_with`](Scanner::feed_with), up to a newline between two tokens, a saved token
-    /// or an error. Returns the bytes to feed next.
+    /// or an error. Returns the bytes to feed next. Returns all bytes if a saved token is not complete.
     pub(crate) fn feed_tokens<'t>(&mut self, known: Option<&KnownObject>, bytes: &'t [u8]) -> &'t [u8] {
         let State::Between(step) = self.state else { return bytes };
         self.position = self.position.wrapping_add(bytes.len());

@@ -74,7 +74,7 @@ impl Digits {
 
 impl Scanner {
     /// Scans a number, or the rest of a saved number. Returns the bytes after the number. Saves the last part, even of
-    /// a complete number, so the caller sets the next state.
+    /// a complete number, so the caller must set the next state.
     // This function is not inlined, because the loop over the tokens would otherwise spill more variables.
     #[inline(never)]
     pub(super) fn take_number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> &'t [u8] {

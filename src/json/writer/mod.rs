@@ -104,10 +104,9 @@ impl<'a> Writer<'a> {
         Mark { at: self.at, last: self.last, overflowed: self.overflowed }
     }
 
-    /// Discards all output since the mark and clears an overflow that followed the mark.
+    /// Discards all output since the mark and clears an overflow that followed the mark. Ignores a mark beyond the
+    /// output, such as a mark of another writer, and a mark before the value that the caller writes.
     pub fn rollback(&mut self, mark: Mark) {
-        // Ignores a mark beyond the output, such as a mark of another writer. Also ignores a mark before the value
-        // that the caller writes.
         if mark.at >= self.floor && mark.at <= self.at {
             self.at = mark.at;
             self.last = mark.last;
@@ -340,7 +339,7 @@ impl<'a> Writer<'a> {
         if self.overflowed { 0 } else { self.limit.saturating_sub(self.at) }
     }
 
-    /// Marks the output as overflowed. The caller then does not send the output.
+    /// Marks the output as overflowed. The machine does not send such output.
     pub(crate) fn fail(&mut self) {
         (self.overflowed, self.ready) = (true, 0);
     }

@@ -69,7 +69,7 @@ impl Writer<'_> {
     }
 
     /// Removes `token` after a member, or after the opening brace of an object. The caller must have written `token`
-    /// last. Returns `false` if another part of the message ends before the token, or after an overflow.
+    /// last. Returns `false` and removes nothing if the token starts before `floor`, or after an overflow.
     pub(crate) fn remove_last(&mut self, token: &str) -> bool {
         let is_own = !self.overflowed && self.at >= self.floor.saturating_add(token.len());
         if is_own {

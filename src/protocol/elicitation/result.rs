@@ -72,14 +72,14 @@ impl<'a> ElicitResultView<'a> {
         self.action
     }
 
-    /// Returns the submitted fields as an object. The object is empty if the user submitted no field. The server
-    /// must check the object against the form.
+    /// Returns the submitted fields as an object. The object is empty if the user submitted no field, declined, or
+    /// dismissed the request. The server must check the object against the form.
     #[must_use]
     pub fn content(&self) -> Json<'a> {
         self.content.unwrap_or(Json::EMPTY_OBJECT)
     }
 
-    /// Returns the value of a submitted field.
+    /// Returns the value of a submitted field. Returns `None` if the form was not submitted, or lacks the field.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Json<'a>> {
         self.content?.get(name)

@@ -249,7 +249,8 @@ impl<'a> BlockView<'a> {
         found.unwrap_or(ContentView::Other(self.json))
     }
 
-    /// Returns the text of a [text](ContentView::Text) block. Faster than `content`, because it looks up two members.
+    /// Returns the text of a [text](ContentView::Text) block. Faster than `content`, because this function looks up
+    /// only two members.
     pub(crate) fn text(&self) -> Option<Str<'a>> {
         let (mut is_text, mut text) = (false, None);
         for (name, value) in self.json.members() {

@@ -104,8 +104,8 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Returns the value of a field. Returns `None` if the field is missing or occurs twice. Requires that this module
-    /// can read [all lines](Fields::is_known).
+    /// Returns the value of a field. Returns `None` if the field is missing or occurs twice. The caller must know that
+    /// this module can read [all lines](Fields::is_known).
     pub(crate) const fn get(self, name: &str) -> Option<&'t str> {
         match self.value(name.as_bytes()) {
             Some(value) => match core::str::from_utf8(value) {
@@ -131,7 +131,7 @@ impl<'t> Fields<'t> {
     }
 }
 
-/// Iterates over the fields. Requires that this module can read [all lines](Fields::is_known).
+/// Iterates over the fields. The caller must know that this module can read [all lines](Fields::is_known).
 impl<'t> Iterator for Fields<'t> {
     type Item = Field<'t>;
 

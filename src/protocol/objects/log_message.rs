@@ -9,7 +9,7 @@ use crate::protocol::objects::view::{member, text, view};
 use crate::rpc::begin_notification;
 
 /// Writes `notifications/message`. Calls `data` to write the logged value. `data` returns `false` if the value is not
-/// valid.
+/// valid. The output is then marked as overflowed, and not sent.
 pub(crate) fn write_log(out: &mut Writer<'_>, level: Level, logger: Option<&str>, data: &mut dyn WriteBody) {
     begin_notification(out, methods::MESSAGE.name);
     out.field_string("level", level.as_str());

@@ -30,7 +30,7 @@ impl<'w, 'a> Messages<'w, 'a> {
     }
 
     /// Writes the description of the prompt. Call this method at most once, before the first message or after the last
-    /// message.
+    /// message. Otherwise the result is not valid.
     pub fn description(&mut self, text: impl WriteText) {
         self.items.member(self.out);
         self.out.key("description");

@@ -126,8 +126,8 @@ const fn is_path(path: &[u8]) -> bool {
 
 /// State of the check of a relative path, which consists of URI characters.
 ///
-/// The path has no empty segments, and no segments `.` and `..`. It has no escaped dots, slashes, backslashes and NUL
-/// bytes, because a decoded path could leave its folder.
+/// The path has no empty segments, and no segments `.` and `..`. The path also has no escaped dots, slashes,
+/// backslashes and NUL bytes, because a decoded path could otherwise leave its folder.
 #[derive(Clone, Copy)]
 pub(crate) struct PathCheck {
     /// The number of bytes in the last segment.

@@ -302,7 +302,7 @@ struct SchemaText<'t> {
     whole: &'t str,
     /// The text, without its closing brace if the schema has no type.
     start: &'t str,
-    /// The rest of the schema of an object, with a type.
+    /// The added type and the closing brace, or empty text if the schema has a type.
     end: &'static str,
     is_of_other_type: bool,
 }

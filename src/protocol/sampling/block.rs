@@ -50,7 +50,7 @@ impl<'a> Block<'a> {
 
     /// Creates the block of a tool result (from `2025-11-25` on).
     ///
-    /// `id` is the id of the tool use. The content is text, images or audio.
+    /// `id` is the id of the tool use. The content must be text, images or audio.
     #[must_use]
     pub const fn tool_result(id: &'a str, content: &'a [Block<'a>]) -> Block<'a> {
         Block(Kind::ToolResult { id, content, structured: None, failed: false })

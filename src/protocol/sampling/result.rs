@@ -89,7 +89,8 @@ fn allows_block(revision: Revision, kind: &str) -> bool {
 }
 
 /// Writes a model's message. A single content block becomes an object, which every revision allows. Several content
-/// blocks become an array. Returns `false` if the message is not valid in the revision.
+/// blocks become an array. A message without blocks gets an empty text block. Omits an empty `stop_reason`. Returns
+/// `false` if the message is not valid in the revision.
 pub(crate) fn write_sampled(
     out: &mut Writer<'_>,
     revision: Revision,

@@ -18,7 +18,8 @@ enum Piece<'t> {
     },
 }
 
-/// Splits off the first part of a template, and returns this part and the rest. Returns `None` for an empty template.
+/// Splits off the first part of a template, and returns this part and the rest. Returns `None` if the template is
+/// empty, or its first brace is not closed.
 fn split(template: &[u8]) -> Option<(Piece<'_>, &[u8])> {
     let inside = match template {
         [] => return None,
@@ -124,7 +125,7 @@ struct LastVariable<'t, 'u> {
 }
 
 /// Matches a URI against a template. Returns `None` if the URI does not match. Returns `Some(None)` if the template has
-/// no variable `wanted`. Otherwise returns the byte range of the variable.
+/// no variable `wanted`. Otherwise returns the byte range of the variable's value in the URI.
 ///
 /// Each value is as short as possible. After a mismatch, the last value grows. The earlier values remain short, because
 /// the last value can contain the same text.
