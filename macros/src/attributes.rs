@@ -107,7 +107,7 @@ pub(crate) struct FieldAttributes {
     pub(crate) name: Option<String>,
     pub(crate) default: Option<DefaultValue>,
     pub(crate) skip: bool,
-    /// Whether the field may be absent without a default.
+    /// Whether the field may be absent without a default (`skip_serializing_if`).
     pub(crate) may_be_absent: bool,
     pub(crate) minimum: Option<Expr>,
     pub(crate) maximum: Option<Expr>,
@@ -232,8 +232,8 @@ fn parse_literal_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
     }
 }
 
-/// Returns whether a path may name a variant, such as `Speed::Slow` or `Mode::RGB`: it has several segments, and the
-/// last one contains a lowercase letter, or the type before it begins with a capital.
+/// Returns whether a path may name a variant, such as `Speed::Slow` or `Mode::RGB`: the path has several segments, and
+/// the last segment contains a lowercase letter, or the segment before begins with a capital.
 fn is_variant(path: &ExprPath) -> bool {
     let mut segments = path.path.segments.iter().rev().map(|segment| segment.ident.unraw().to_string());
     match (segments.next(), segments.next()) {

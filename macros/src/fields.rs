@@ -121,7 +121,7 @@ impl Value {
     /// Generates the node of the type, without the limits of attributes.
     fn type_node(&self) -> TokenStream {
         match &self.attributes.schema {
-            // The decoder accepts `null`.
+            // The decoder of an `Option` accepts `null`, so the node must be optional.
             Some(schema) if self.is_option() => quote!(match &const { #schema } {
                 __node if __node.is_optional() => *__node,
                 __node => __schema::Node::Optional(__node),

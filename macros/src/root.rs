@@ -22,8 +22,9 @@ pub(crate) fn default_root() -> TokenStream {
     quote!(::#name)
 }
 
-/// Returns the first of the [`CRATES`] that is a dependency in this manifest, or `mcp-proto` without such a
-/// dependency. Prefers dependencies that all targets of the package have, then optional ones and those of a platform.
+/// Returns the first of the [`CRATES`] that is a dependency in this manifest, or `mcp-proto` if none is. Prefers
+/// dependencies that all targets of the package have, then optional dependencies and those of a platform, then
+/// dependencies of tests and build scripts.
 fn find_root(manifest: &str) -> &'static str {
     let rank = |dependency: &Dependency<'_>| {
         let index = CRATES.iter().position(|name| *name == dependency.name)?;

@@ -97,7 +97,7 @@ fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
 
 /// Returns the ids in a line that may get a response.
 ///
-/// The scanner stops at this depth limit, so it may read only a part of the line.
+/// `depth` is the depth limit of the scanner, which may therefore read only a part of the line.
 fn ids(line: &[u8], depth: u8) -> Vec<String> {
     if let Ok(json) = Json::parse(line)
         && json.kind() == Kind::Array

@@ -46,7 +46,7 @@ pub(super) enum Change {
     Copy(u8),
     /// Wraps the value in an array.
     Wrap,
-    /// Nests the value this deep.
+    /// Nests the value in this many arrays, modulo 140.
     Deep(u8),
     /// Replaces the member's name with one of [`NAMES`].
     Rename(u8),

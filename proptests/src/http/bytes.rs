@@ -31,7 +31,7 @@ pub(crate) enum Item {
     Bytes(Vec<u8>),
 }
 
-/// How bytes are cut, and whether a body is collected before it is passed on.
+/// The lengths of reads, writes and chunks, and whether the connection passes a body to the server as a whole.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub(crate) struct Cuts {
     reads: Moves,
@@ -40,7 +40,7 @@ pub(crate) struct Cuts {
     collects: bool,
 }
 
-/// The servers with their application.
+/// An HTTP server and its core server, with their application.
 struct Node<'b> {
     http: HttpServer<'b, NumberPolicy>,
     server: Server<'b>,

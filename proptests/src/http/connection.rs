@@ -1,4 +1,4 @@
-//! A connection between a client and a server: one request, and the response as far as it has arrived.
+//! A connection between a client and a server: one request, and the part of its response that has arrived.
 
 use mcp_proto::Millis;
 use mcp_proto::server::Server;

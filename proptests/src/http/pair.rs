@@ -211,7 +211,7 @@ impl Pair<'_, '_, '_> {
         }
     }
 
-    /// Opens a connection for an exchange, or ends the connection if the exchange has no request.
+    /// Opens a connection for an exchange. If the exchange has no request, closes its connection and ends the exchange.
     fn connect(&mut self, exchange: ExchangeId, message: Option<&[u8]>) {
         let Some(request) = self.client_http.request(exchange, message) else {
             self.close(exchange);
@@ -293,7 +293,7 @@ impl Pair<'_, '_, '_> {
         self.run_client();
     }
 
-    /// Ends a connection, with the response or earlier.
+    /// Ends a connection, after the end of the response or before.
     fn cut(&mut self, index: usize) {
         self.run_client();
         // The client may have closed the connection.

@@ -102,8 +102,8 @@ impl Request {
         request
     }
 
-    /// Creates a POST. No other request has the number `token`; the second request of a batch has the next number.
-    /// `asked` is the id of a request of the server.
+    /// Creates a POST. The caller must use each number `token` once, and leave the next number for the second request
+    /// of a batch. `asked` is the id of the request of the server to which [`Body::Respond`] responds.
     pub(super) fn post(
         shape: Shape,
         session: Option<&str>,

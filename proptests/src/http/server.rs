@@ -6,7 +6,7 @@
 //! - The server closes no connection of a client that reads, unless the stream continues on another connection.
 //! - After a close, an exchange has no output.
 //! - At the end, all exchanges, bodies and pages are free.
-//! - The server never waits for a past time. After each operation, it stops working and waits.
+//! - The server never waits for a past time. After each operation, a limited number of polls lead to a wait.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -193,7 +193,7 @@ impl<'b> Run<'b> {
         }
     }
 
-    /// Passes in at most `most` more bytes of a body.
+    /// Passes at most `most` more bytes of a body to the server.
     pub(super) fn pass(&mut self, index: usize, most: usize) {
         let exchange = &mut self.exchanges[index];
         if exchange.request.method != Method::Post {

@@ -175,7 +175,7 @@ pub enum What {
     Task(TaskMethod, u8),
 }
 
-/// How the application handles a request.
+/// The application's handling of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Behavior {

@@ -140,8 +140,7 @@ impl<'de> Decoder<'de> {
         Ok(())
     }
 
-    /// Consumes the end of a container, and clears the steps of its access. Returns an error if the type left elements
-    /// unread.
+    /// Consumes the end of a container, and clears the error path. Returns an error if the type left elements unread.
     #[inline]
     fn leave(&mut self, close: Option<u8>) -> Result<(), ErrorKind<'de>> {
         self.levels = self.levels.wrapping_add(1);

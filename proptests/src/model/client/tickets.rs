@@ -1,8 +1,8 @@
 //! Model of a client: open tickets, server requests and permitted messages.
 //!
-//! Every ticket ends once, unless it is a subscription, and a result belongs to the request of its ticket. The client
-//! uses each id for only one request. The client uses only declared capabilities of the server. Each request of the
-//! server gets one response, unless the server cancels it.
+//! Every ticket ends once, unless its request is a subscription. A result belongs to the request of its ticket. The
+//! client uses each id for only one request. The client uses only declared capabilities of the server. Each request of
+//! the server gets one response, unless the server cancels it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
