@@ -28,9 +28,9 @@ pub trait Machine: sealed::Sealed {
     /// The caller must poll again after every action, and no later than at the deadline of [`Io`]. Extra polls are
     /// harmless.
     ///
-    /// While the application handles the event of a message, the caller reads nothing. If the timeout of a request
-    /// expires in this time, the machine waits 100 milliseconds more for the response, once. The timeout of a
-    /// keep-alive ping restarts instead.
+    /// If the timeout of a request expires while the application handles an event of a message, the machine extends the
+    /// timeout once, by 100 milliseconds, because the response may have arrived unread. In the same case, the timeout
+    /// of a keep-alive ping restarts.
     fn poll(&mut self, now: Millis) -> Action<'_>;
 }
 
@@ -146,8 +146,8 @@ impl<'a> Receive<'a> {
         self.input.space()
     }
 
-    /// Reports that `n` bytes were read into [`space`](Receive::space). In message mode, these bytes must be one whole
-    /// message. If `n` is 0, the call has no effect.
+    /// Reports that `n` bytes were read into [`space`](Receive::space). In message mode, these bytes are one whole
+    /// message. A call with `n` = 0 has no effect: [`eof`](Receive::eof) reports the end of input.
     ///
     /// A link that has lost bytes within a line must insert the byte `CAN` (0x18), which valid JSON never contains. The
     /// machine then drops the line. If the machine received the id and the method of a request before the gap, the

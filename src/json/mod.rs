@@ -2,8 +2,8 @@
 //!
 //! With the feature `serde`, the module reads and writes any `Deserialize` or `Serialize` type.
 //!
-//! The scanner validates a whole text once. Readers rely on this: views traverse the text without validation, and
-//! decode a string only on request.
+//! The scanner validates a whole text once. Readers rely on this validation: views traverse the text without checks,
+//! and decode a string only on request.
 //!
 //! ```
 //! use mcp_proto::Decimal;

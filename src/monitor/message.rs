@@ -29,7 +29,7 @@ impl Monitor {
     }
 
     fn batch(&mut self, batch: Json<'_>, report: &mut Report<'_>) {
-        // A receiver may refuse a whole batch.
+        // A receiver may refuse a whole batch with one error without an id.
         self.add_unreadable(report);
         let has_batches = self.dialogue.session.revision().is_some_and(|it| it.has(WireFeature::Batches));
         if !has_batches {

@@ -31,7 +31,7 @@ pub(crate) struct RequestMeta {
 }
 
 impl RequestMeta {
-    /// Reads the metadata. Returns `None` if `meta` has no revision, because the request then belongs to the handshake
+    /// Reads the metadata. Returns `None` if `meta` has no revision. The request then does not belong to the stateless
     /// era.
     pub(crate) fn from_json(meta: Json<'_>) -> Option<RequestMeta> {
         let [version, capabilities, level] =

@@ -17,7 +17,8 @@ use serde_core::forward_to_deserialize_any;
 pub(super) struct Elements<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     index: usize,
-    /// Whether the element at `index - 1` is current. If so, dropping the access adds the element to the error path.
+    /// Whether the element at `index - 1` was begun, and the next element was not requested. If so, dropping the access
+    /// adds the element to the error path.
     inside: bool,
 }
 
@@ -61,7 +62,8 @@ pub(super) struct Members<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     name: &'de str,
     next: Next,
-    /// Whether the value of `name` is current. If so, dropping the access adds the member to the error path.
+    /// Whether the value of `name` was begun, and the next name was not requested. If so, dropping the access adds the
+    /// member to the error path.
     inside: bool,
     /// The closing bracket. `None` if the text is empty, because empty text decodes like an object without members.
     close: Option<u8>,
@@ -171,7 +173,7 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
     }
 }
 
-/// Access to an enum whose JSON is an object with one member. The next text of the decoder is the value of the member.
+/// Access to an enum whose JSON is an object with one member. The decoder is at the value of the member.
 pub(super) struct Variant<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     name: &'de str,

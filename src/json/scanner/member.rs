@@ -52,7 +52,7 @@ impl Member {
     }
 }
 
-/// The start of a name. The candidates are one bit for each [`Member`] that starts with the same letters.
+/// The start of a name. `candidates` has one bit for each [`Member`] that starts with the same letters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartialName {
     length: u8,

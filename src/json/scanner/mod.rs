@@ -187,7 +187,7 @@ impl Scanner {
     }
 
     /// Scans the next piece like [`feed_with`](Scanner::feed_with), up to a newline between two tokens, a saved token
-    /// or an error. Returns the bytes to feed next. Returns all bytes if a saved token is not complete.
+    /// or an error. Returns the bytes to feed next. Returns all bytes inside a saved token, and after an error.
     pub(crate) fn feed_tokens<'t>(&mut self, known: Option<&KnownObject>, bytes: &'t [u8]) -> &'t [u8] {
         let State::Between(step) = self.state else { return bytes };
         self.position = self.position.wrapping_add(bytes.len());

@@ -73,7 +73,7 @@ fn run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
     end_of_run(bytes, stops)
 }
 
-/// Returns the length of the run. The caller has found no stop in the complete words at the start.
+/// Returns the length of the run. The caller must have found no stop in the complete words at the start.
 #[inline]
 fn end_of_run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
     match bytes.last_chunk() {

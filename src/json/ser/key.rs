@@ -5,9 +5,9 @@ use crate::json::writer::Writer;
 use core::fmt;
 use serde_core::ser::{self, Serialize, Serializer};
 
-/// A serializer that accepts text. With `KEY`, the text is a member name, which may also be a number or a boolean. The
-/// serializer rejects containers and `null`. `KEY` is a constant parameter, so that a [`Decimal`](crate::Decimal) links
-/// no floating-point code.
+/// A serializer that accepts text. If `KEY` is `true`, the text is a member name, which may also be a number or a
+/// boolean. Otherwise, the text is a JSON value. The serializer rejects containers and `null`. `KEY` is a constant
+/// parameter, so that a [`Decimal`](crate::Decimal) links no floating-point code.
 pub(super) struct TextOnly<'w, 'a, const KEY: bool> {
     writer: &'w mut Writer<'a>,
 }

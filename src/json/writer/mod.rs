@@ -59,7 +59,8 @@ pub struct Mark {
 }
 
 impl<'a> Writer<'a> {
-    /// Creates a writer into `buffer`. The output starts at byte `start` and never exceeds byte `limit`.
+    /// Creates a writer into `buffer`. The output starts at the position `start` of the buffer, and never extends
+    /// beyond the position `limit`.
     pub(crate) fn new(buffer: BufferMut<'a>, start: usize, limit: usize) -> Writer<'a> {
         Writer {
             ready: limit.min(buffer.bytes().len()),
@@ -126,7 +127,7 @@ impl<'a> Writer<'a> {
         self.buffer.bytes().get(self.start..self.at).unwrap_or_default()
     }
 
-    /// Returns the position after the last byte written. Returns `None` if the output did not fit.
+    /// Returns the position in the buffer after the last byte written. Returns `None` if the output did not fit.
     pub(crate) fn finish(self) -> Option<usize> {
         (!self.overflowed).then_some(self.at)
     }
@@ -157,7 +158,7 @@ impl<'a> Writer<'a> {
         self.push_byte(b']');
     }
 
-    /// Writes the name of a member. The caller writes the value of the member next.
+    /// Writes the name of a member. The caller must write the value of the member next.
     pub fn key(&mut self, key: &str) {
         let before = Edge::opening(self.nesting.name(self.last));
         self.escape(before, key, Edge::NAME_END);
@@ -199,7 +200,7 @@ impl<'a> Writer<'a> {
         self.escape(Edge::NONE, text, Edge::NONE);
     }
 
-    /// Writes a received string without re-escaping it.
+    /// Writes a parsed string, with the escapes of its text.
     pub fn text(&mut self, text: Str<'_>) {
         self.open_string();
         self.push(text.bytes());
@@ -248,12 +249,12 @@ impl<'a> Writer<'a> {
         self.token("null");
     }
 
-    /// Writes a received value. Line breaks of the value become spaces.
+    /// Writes a parsed value. Line breaks between its tokens become spaces.
     pub fn json(&mut self, value: Json<'_>) {
         self.json_bytes(value.bytes());
     }
 
-    /// Validates a JSON text and writes it. Line breaks of the text become spaces.
+    /// Validates a JSON text and writes the text. Line breaks between its tokens become spaces.
     ///
     /// # Errors
     ///
@@ -290,7 +291,7 @@ impl<'a> Writer<'a> {
         self.boolean(value);
     }
 
-    /// Writes a member that is a received value.
+    /// Writes a member that is a parsed value.
     pub fn field_json(&mut self, key: &str, value: Json<'_>) {
         self.key(key);
         self.json(value);
@@ -344,8 +345,8 @@ impl<'a> Writer<'a> {
         (self.overflowed, self.ready) = (true, 0);
     }
 
-    /// Removes the output between the mark and `to`, an offset from the start. Also removes a comma that would
-    /// otherwise start the output or follow an opening bracket.
+    /// Removes the output between the mark and `to`, an offset from the start of the output. Also removes a comma that
+    /// would otherwise start the output or follow an opening bracket.
     pub(crate) fn cut(&mut self, from: Mark, to: usize) {
         if self.overflowed || self.only_counts {
             return;
@@ -412,7 +413,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Appends a few bytes. Otherwise, or if the buffer must grow, returns `false` and appends nothing.
+    /// Appends 1 to 32 bytes. For any other number of bytes, or if the buffer must grow, returns `false` and appends
+    /// nothing.
     #[inline]
     fn push_short(&mut self, bytes: &[u8]) -> bool {
         let (at, end) = (self.at, self.at.wrapping_add(bytes.len()));

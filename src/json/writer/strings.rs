@@ -51,8 +51,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a short text that is not empty and needs no escapes. Otherwise, or if the buffer must grow, returns
-    /// `false` and adds nothing to the output.
+    /// Writes a short text that is not empty and needs no escapes. For any other text, or if the buffer must grow,
+    /// returns `false` and adds nothing to the output.
     #[inline]
     fn copy_plain(&mut self, before: Edge, text: &[u8], after: Edge) -> bool {
         let start = self.at.wrapping_add(before.len());
@@ -111,7 +111,7 @@ impl Writer<'_> {
     }
 
     /// Appends an escaped copy of the output between `from` and `to`, for use inside a string. Both arguments are
-    /// offsets from the start. A writer that only counts adds the longest possible length.
+    /// offsets from the start of the output. A writer that only counts adds the longest possible length.
     pub(crate) fn escape_own(&mut self, from: usize, to: usize) {
         let (mut from, to) = (self.start.wrapping_add(from), self.start.wrapping_add(to).min(self.at));
         if self.only_counts {

@@ -16,7 +16,7 @@
 //! | a model's message | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`SampledView::from_json`] |
 //! | a method of an extension | [`OtherRequest`] | nothing | [`Response::outcome`](crate::server::Response::outcome) |
 //!
-//! A server writes these types. The following types carry their requests and responses:
+//! A server writes these types. The following types carry the requests, or the responses to them:
 //!
 //! | Type | Side | Purpose |
 //! |---|---|---|

@@ -141,7 +141,8 @@ impl Decoder {
         Ok(None)
     }
 
-    /// Returns whether the text may end here: not after a single digit, and either without padding or with all of it.
+    /// Returns whether the text may end here: not after a single digit of a group, and with either no or complete
+    /// padding.
     fn is_complete(&self) -> bool {
         self.count != 6 && (self.padding == 0 || self.padding.saturating_mul(2) == self.count)
     }
@@ -150,8 +151,8 @@ impl Decoder {
 /// Decodes base64 in place, in the text of a JSON string. Accepts what [`Base64`] accepts.
 ///
 /// The result is at the start of `text`. Returns the number of consumed bytes of `text`, and the length of the result.
-/// If the string is not complete, the function does not consume an incomplete group at its end. Returns `None` if the
-/// text is not valid; `text` is then unchanged.
+/// If `is_complete` is `false`, the function does not consume an incomplete group at the end of `text`. Returns `None`
+/// if the text is not valid; `text` is then unchanged.
 pub(crate) fn decode_in_json(text: &mut [u8], is_complete: bool) -> Option<(usize, usize)> {
     let (_, length) = decode_pass(text, is_complete, 0)?;
     decode_pass(text, is_complete, length)

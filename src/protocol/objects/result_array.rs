@@ -35,7 +35,8 @@ impl ResultArray {
         self.position == Position::Before
     }
 
-    /// Opens the array if necessary. The next value becomes an element. Returns `false` if the array is closed.
+    /// Opens the array if necessary. The next value becomes an element. If the array is closed, returns `false` and
+    /// marks the array as not valid.
     pub(crate) fn element(&mut self, out: &mut Writer<'_>) -> bool {
         match self.position {
             Position::Before => {

@@ -55,7 +55,7 @@ impl TaskStatus {
 named_values! {
     /// Whether calls of a tool may become tasks.
     ///
-    /// `2025-11-25` shows the value to clients. In `2026-07-28` only the server uses the value.
+    /// In `2025-11-25`, the list of tools shows the value to clients. In `2026-07-28`, only the server uses the value.
     ///
     /// Specification: 2025-11-25, *Tasks*, *Tool-level negotiation*.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -150,11 +150,11 @@ impl<'t> Tool<'t> {
     /// Sets the name of the argument that may be larger than the receive buffer. The argument is a string, such as the
     /// content of a file.
     ///
-    /// A line with a call may fill the receive buffer within the argument. The server then emits the part of the
-    /// argument that has arrived as [`Event::ArgumentChunk`](crate::server::Event::ArgumentChunk), and removes this
-    /// part from the buffer. The chunks end with the [`Event::Call`](crate::server::Event::Call), whose argument is
-    /// the rest of the string. A call that fits into the buffer has no chunks. An application handles all calls alike:
-    /// the application appends the argument of the call to the chunks. If the line is not a valid call,
+    /// If the receive buffer becomes full within the argument of a call, the server emits the part of the argument that
+    /// has arrived as [`Event::ArgumentChunk`](crate::server::Event::ArgumentChunk), and removes this part from the
+    /// buffer. The chunks end with the [`Event::Call`](crate::server::Event::Call), whose argument is the rest of the
+    /// string. A call that fits into the buffer has no chunks. An application handles all calls alike: the application
+    /// appends the argument of the call to the chunks. If the line is not a valid call,
     /// [`Event::ArgumentsAborted`](crate::server::Event::ArgumentsAborted) ends the chunks.
     ///
     /// ```
@@ -183,9 +183,9 @@ impl<'t> Tool<'t> {
     /// # let _ = handle;
     /// ```
     ///
-    /// The rest of the line must fit into the receive buffer. The members `method`, `name` and `arguments` must precede
-    /// the string, in this order. Official clients use this order. The text before the string must take at most seven
-    /// eighths of the buffer. The `id` may follow the string. The server refuses any other line as too long.
+    /// The line without this argument must fit into the receive buffer. The members `method`, `name` and `arguments`
+    /// must precede the string, in this order. Official clients use this order. The text before the string must take at
+    /// most seven eighths of the buffer. The `id` may follow the string. The server refuses any other line as too long.
     ///
     /// [`Tools::new`](crate::server::Tools::new) checks at compile time that the schema has the argument as a string:
     ///
