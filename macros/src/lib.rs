@@ -422,8 +422,8 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// # Result
 ///
 /// The function returns an array, a `Vec` or an iterator of texts or numbers, the best value first. If the function
-/// takes the typed text, it selects the values itself, and the server sends the first 100 of them. Otherwise the server
-/// sends only the values that begin with the typed text. A function that takes a `Complete` returns nothing.
+/// takes the typed text, the function must select the values, and the server sends the first 100 of them. Otherwise the
+/// server sends only the values that begin with the typed text. A function that takes a `Complete` returns nothing.
 ///
 /// An `async fn` runs as a task. A function with the item `blocking` runs on a worker thread: see [`tool`](macro@tool).
 ///

@@ -40,8 +40,8 @@ pub enum Difference {
     /// Ignored values may have any depth in `serde_json`. In this crate the scanner first checks the depth of the whole
     /// message.
     DeepIgnored,
-    /// `serde_json` accepts unpaired surrogates in strings that it ignores, or reads as bytes. Here they are invalid
-    /// JSON.
+    /// `serde_json` accepts unpaired surrogates in strings that it ignores, or reads as bytes. Here, unpaired
+    /// surrogates are invalid JSON.
     LoneSurrogateIgnored,
 }
 

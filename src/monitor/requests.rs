@@ -38,6 +38,7 @@ pub(super) struct Request {
     pub(super) responses: u32,
     /// Whether several requests with this id have been in flight at once.
     pub(super) is_ambiguous: bool,
+    /// The time of the cancellation, if any.
     pub(super) cancelled: Option<Millis>,
     pub(super) token: Option<String>,
     /// The last progress, as JSON.
@@ -112,6 +113,7 @@ pub(super) struct Requests {
     task_tokens: BTreeSet<String>,
     /// The id of each cancelled subscription that another request has used again, and the time of the cancellation.
     replaced: BTreeMap<String, Millis>,
+    /// Whether a table has reached its limit, so that entries may be missing.
     is_full: bool,
 }
 

@@ -62,6 +62,7 @@ impl Party {
 pub(super) struct Catalog {
     /// The name of each entry, and whether the entry has an output schema.
     pub(super) names: BTreeMap<String, bool>,
+    /// Whether all pages have arrived.
     pub(super) is_complete: bool,
     /// The cursor of the next page.
     pub(super) next_cursor: Option<String>,

@@ -25,6 +25,7 @@ pub(crate) const OF_REQUESTS: [&str; 5] =
 pub(crate) struct RequestMeta {
     /// The revision, or `None` if the name is unknown.
     pub(crate) revision: Option<Revision>,
+    /// The capabilities of the client. `None` if the member is missing or not an object.
     pub(crate) capabilities: Option<ClientCapabilities>,
     /// The log level. `Some(Err(()))` means that the level is not valid.
     pub(crate) level: Option<Result<Level, ()>>,

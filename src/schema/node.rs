@@ -307,6 +307,8 @@ impl Node {
         }
     }
 
+    /// Returns the node of a number with these bounds, or any other node unchanged. Contradictory bounds, and bounds
+    /// that the type cannot hold, are compile errors.
     #[must_use]
     pub const fn with_range(self, least: Option<Bound>, greatest: Option<Bound>) -> Node {
         match self {
@@ -342,6 +344,8 @@ impl Node {
         }
     }
 
+    /// Returns the node of a string, an array or a map with these limits, or any other node unchanged. Contradictory
+    /// limits, and limits beyond the capacity of the type, are compile errors.
     #[must_use]
     pub const fn with_length(self, least: usize, greatest: Option<usize>) -> Node {
         if let Some(greatest) = greatest {
@@ -361,6 +365,7 @@ impl Node {
         }
     }
 
+    /// Returns the node after a check: for an integer, a default out of bounds is a compile error.
     #[must_use]
     pub const fn with_default(self, value: i128) -> Node {
         if let Node::Integer { minimum, maximum } = self {
@@ -370,6 +375,7 @@ impl Node {
         self
     }
 
+    /// Returns the node after a check: for a string, a default with a length out of bounds is a compile error.
     #[must_use]
     pub const fn with_default_of_length(self, length: usize) -> Node {
         if let Node::String { shortest, longest } = self {

@@ -184,8 +184,8 @@ impl Client<'_> {
         }
     }
 
-    /// Parses input, and collects the body. Passes the body on when it is complete. Returns the number of consumed
-    /// bytes.
+    /// Parses input, and collects the body. Passes the body to the server when the body is complete. Returns the number
+    /// of consumed bytes.
     fn collect(&mut self, node: &mut Node<'_>, input: &[u8], body: &mut Vec<u8>) -> usize {
         if !self.connection.takes_input() {
             return 0;

@@ -126,8 +126,8 @@ impl Pipe {
 /// The length of a receive buffer that holds every line. The text of the longest response has 20,000 bytes.
 const LONGEST_LINE: usize = 24 * 1024;
 
-/// The rules that the modeled applications break: they list other tools than they serve, and send notifications of
-/// their own.
+/// The rules that the modeled applications break, because the applications list other tools than they serve, and send
+/// notifications of their own.
 const BY_APPLICATIONS: [Rule; 5] = [
     Rule::MethodUnknown,
     Rule::ToolName,

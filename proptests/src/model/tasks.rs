@@ -114,7 +114,7 @@ pub(crate) struct TaskModel {
     /// Deferred calls that may become tasks.
     candidates: BTreeMap<Ticket, Known>,
     requests: Vec<Request>,
-    /// Calls of which the model does not know whether they became tasks.
+    /// Calls that may have become tasks without the knowledge of the model.
     uncertain: BTreeSet<Ticket>,
     /// The ids of all tasks that the client has read.
     pub(crate) ids: Vec<String>,
