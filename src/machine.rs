@@ -28,9 +28,9 @@ pub trait Machine: sealed::Sealed {
     /// The caller must poll again after every action, and no later than at the deadline of [`Io`]. Extra polls are
     /// harmless.
     ///
-    /// If the timeout of a request expires while the application handles an event of a message, the machine extends the
-    /// timeout once, by 100 milliseconds, because the response may have arrived unread. In the same case, the timeout
-    /// of a keep-alive ping restarts.
+    /// The timeout of a request may expire while the application handles an event of a message. The machine then
+    /// extends the timeout once, by 100 milliseconds, because the response may have arrived unread. In the same case,
+    /// the timeout of a keep-alive ping restarts.
     fn poll(&mut self, now: Millis) -> Action<'_>;
 }
 

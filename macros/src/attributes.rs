@@ -232,8 +232,8 @@ fn parse_literal_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
     }
 }
 
-/// Returns whether a path may name a variant, such as `Speed::Slow` or `Mode::RGB`: the path has several segments, and
-/// the last segment contains a lowercase letter, or the segment before begins with a capital.
+/// Returns whether a path may name a variant, such as `Speed::Slow` or `Mode::RGB`. The path must have several
+/// segments. The last segment must contain a lowercase letter, or the segment before it must begin with a capital.
 fn is_variant(path: &ExprPath) -> bool {
     let mut segments = path.path.segments.iter().rev().map(|segment| segment.ident.unraw().to_string());
     match (segments.next(), segments.next()) {

@@ -168,7 +168,7 @@ impl Value {
         }
     }
 
-    /// Generates the method call that applies the limits to the node. Returns `None` without limits.
+    /// Generates the method call that applies the limits to the node. Returns `None` if the field has no limits.
     fn limit(&self) -> Option<TokenStream> {
         let (attributes, span) = (&self.attributes, located_at(&self.ty));
         if attributes.has_range() {
@@ -206,7 +206,8 @@ impl Value {
         })
     }
 
-    /// Generates code that returns an error if `__value` is not within the limits. Returns `None` without limits.
+    /// Generates code that returns an error if `__value` is not within the limits. Returns `None` if the field has no
+    /// limits.
     fn check(&self, error: &TokenStream) -> Option<TokenStream> {
         let (attributes, span) = (&self.attributes, located_at(&self.ty));
         let is_valid = if attributes.has_range() {

@@ -246,7 +246,7 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// argument, with its doc comment as the description. A field that may be missing is an optional argument.
 ///
 /// Values are texts on the wire. A field may be a text, a number, a boolean or an enumeration. The server completes
-/// enumerations. Values that do not match the struct are refused (-32602).
+/// enumerations. The server refuses values that do not match the struct (-32602).
 ///
 /// ```
 /// use mcp_proto::server::{Router, ServerConfig};
@@ -288,8 +288,8 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// | `GetPrompt<'_>` | the request: the function itself responds, or defers the response |
 /// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for [`tool`](macro@tool) |
 ///
-/// Without the feature `alloc` of `mcp-proto`, the arguments of a request have at most 256 bytes as JSON. Longer
-/// arguments are refused.
+/// Without the feature `alloc` of `mcp-proto`, the arguments of a request have at most 256 bytes as JSON. The server
+/// refuses longer arguments.
 ///
 /// # Result
 ///

@@ -84,7 +84,7 @@ impl Parse for Range {
     }
 }
 
-/// Parses the expression before `..`. Returns `None` without an expression.
+/// Parses the expression before `..`. Returns `None` if the range begins with `..`.
 fn parse_range_start(input: ParseStream<'_>) -> Result<Option<Expr>> {
     let mut tokens = TokenStream::new();
     while !input.is_empty() && !input.peek(Token![..]) && !input.peek(Token![,]) {

@@ -40,7 +40,7 @@ struct Dependency<'m> {
     name: &'m str,
     /// Whether only tests or build scripts can use the dependency.
     is_for_development: bool,
-    /// Whether the dependency is optional, or that of a platform.
+    /// Whether the dependency is optional, or only for some platforms.
     is_conditional: bool,
 }
 

@@ -5,9 +5,11 @@ use super::writer::Writer;
 /// A closure that writes a part of a message.
 ///
 /// Functions take `&mut dyn WriteBody`, not `&mut dyn FnMut(&mut Writer<'_>)`. The table of the latter has one more
-/// entry, a function for calls by value, which nothing calls: 14 to 24 bytes of flash for each closure.
+/// entry: a function for calls by value, which nothing calls. This function takes 14 to 24 bytes of flash for each
+/// closure.
 pub(crate) trait WriteBody {
-    /// Writes the part. Returns `false` if the part is not valid. Callers whose parts are always valid ignore the result.
+    /// Writes the part. Returns `false` if the part is not valid. A caller whose parts are always valid ignores the
+    /// result.
     fn write(&mut self, out: &mut Writer<'_>) -> bool;
 }
 

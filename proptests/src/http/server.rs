@@ -150,7 +150,8 @@ impl<'b> Run<'b> {
         self.sessions.get(index).map(String::as_str).filter(|session| !session.starts_with('/'))
     }
 
-    /// Chooses an open exchange for which `is` returns `true`. Returns its index, or `None` without such an exchange.
+    /// Chooses an open exchange for which `is` returns `true`. Returns the index of the exchange, or `None` if there is
+    /// no such exchange.
     fn choose(&self, which: u8, is: impl Fn(&Exchange) -> bool) -> Option<usize> {
         let open = |(_, exchange): &(usize, &Exchange)| exchange.state == State::Open && is(exchange);
         let open: Vec<usize> =

@@ -40,7 +40,7 @@ struct Session {
 struct Open {
     exchange: usize,
     session: String,
-    /// The id of the request. A stream has none.
+    /// The id of the request. `None` for a stream.
     request: Option<u8>,
 }
 
@@ -222,7 +222,7 @@ impl Model<'_> {
         }
     }
 
-    /// Sends a POST, and returns its status. The status is 0 if there is none yet.
+    /// Sends a POST, and returns its status. Returns 0 if the response has not begun.
     fn post(&mut self, user: u8, session: &str, body: Body, id: u8) -> u16 {
         let session = Some(session).filter(|session| !session.is_empty());
         let request = Request::post(shape(user, id), session, body, self.run.exchanges.len(), None);

@@ -36,7 +36,7 @@ impl Setup {
         Setup { exchanges: 5, sessions: 3, output: 255, bodies: 3, flags: 0, ..self }
     }
 
-    /// Returns how the server supports the handshake era.
+    /// Returns the session mode: the server's support of the handshake era.
     #[must_use]
     pub(crate) fn mode(self) -> SessionMode {
         match self.mode % 5 {

@@ -217,7 +217,7 @@ fn create_task(call: Call<'_>, app: &mut AppState) -> Result<(), String> {
     }
 }
 
-/// Applies an action to a task. The inner result is the result of the server.
+/// Applies an action to a task. The inner result is the result of the server's method.
 ///
 /// # Errors
 /// The server violates the model.

@@ -55,7 +55,7 @@ pub(crate) struct Obligations {
     accounts: BTreeMap<String, Account>,
     open: BTreeMap<Ticket, Open>,
     listening: Vec<Ticket>,
-    /// Subscriptions that the application has ended. Possibly the client has not read the end yet.
+    /// Subscriptions that the application has ended. The client may not have read the end yet.
     ending: Vec<Ticket>,
     /// Number of cancelled subscriptions, and of cancelled requests that waited for the end of a task.
     cancelled_subscriptions: usize,

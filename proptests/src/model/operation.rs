@@ -131,7 +131,7 @@ pub enum Id {
     Text,
     /// A number unique to the request.
     Number,
-    /// The id of an earlier request, possibly with another escaping.
+    /// The id of an earlier request, possibly with other escapes.
     Again(u8),
     /// An id longer than the server can store.
     Long,

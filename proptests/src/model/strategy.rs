@@ -194,8 +194,8 @@ fn end() -> impl Strategy<Value = Operation> {
 /// Generates operations on several connections to one server. On each connection, fewer than `count` operations precede
 /// the end, and at most five follow the end.
 ///
-/// With `reads`, the client reads all output before and after the end of each connection. Then two runs that move bytes
-/// differently have the same output, and can be compared.
+/// If `reads` is `true`, the client reads all output before and after the end of each connection. Two runs that move
+/// bytes differently then have the same output, and can be compared.
 pub fn operations(count: usize, reads: bool) -> impl Strategy<Value = Vec<Operation>> {
     let hello = (0..6u8, 0..16u8).prop_map(|(revision, can)| {
         let request = Request {

@@ -63,7 +63,7 @@ struct Known {
     created: Millis,
     /// The time to live that the client has read.
     ttl: Option<Millis>,
-    /// The time at which the client has read the time to live. `None` if the client did not read at once.
+    /// The time at which the client has read the time to live. `None` if the client was blocked at that time.
     read: Option<Millis>,
 }
 

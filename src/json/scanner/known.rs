@@ -12,7 +12,7 @@ pub(crate) const CAPACITY: usize = 512;
 #[derive(Debug)]
 pub(crate) struct KnownObject {
     text: [u8; CAPACITY],
-    /// The length of the text before the value that may differ; equal to `length` if no value may differ, and `NOWHERE`
+    /// The length of the text before the value that may differ. Equal to `length` if no value may differ, and `NOWHERE`
     /// if no object is stored.
     head: usize,
     /// The position of the text after this value; equal to `length` if no value may differ.

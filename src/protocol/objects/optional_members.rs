@@ -2,7 +2,7 @@
 
 use crate::json::{Decimal, Writer};
 
-/// Writes a member that is a number. Writes nothing without a number.
+/// Writes a member that is a number. Writes nothing if `number` is `None`.
 pub(crate) fn write_decimal_member(key: &str, number: Option<Decimal>, out: &mut Writer<'_>) {
     if let Some(number) = number {
         out.key(key);
@@ -10,7 +10,7 @@ pub(crate) fn write_decimal_member(key: &str, number: Option<Decimal>, out: &mut
     }
 }
 
-/// Writes a member that is a priority, a number from 0 to 1. Writes nothing without a priority.
+/// Writes a member that is a priority, a number from 0 to 1. Writes nothing if `priority` is `None`.
 pub(crate) fn write_priority_member(key: &str, priority: Option<Decimal>, out: &mut Writer<'_>) {
     const ONE: Decimal = Decimal::new(1, 0);
     // Sort keys suffice, because no number below one has the key of one. The order of `Decimal` would link more code.

@@ -69,8 +69,8 @@ impl<'a> SkillView<'a> {
     /// not dynamic must also list `SKILL.md`. The files of such a skill must be in the folder of the skill, and have a
     /// size and a digest.
     ///
-    /// The URIs must consist of URI characters and have no empty segments, no segments `.` and `..`, and no escaped
-    /// dots, slashes, backslashes and NUL bytes. So a path made from such a URI stays in its folder.
+    /// The URIs must consist of URI characters. They must have no empty segments, no segments `.` and `..`, and no
+    /// escaped dots, slashes, backslashes and NUL bytes. So a path made from such a URI stays in its folder.
     ///
     /// The application must not load a skill that is not valid.
     #[must_use]
