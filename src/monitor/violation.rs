@@ -51,9 +51,10 @@ pub struct Violation {
     pub sender: Sender,
     /// The time of the message, or of the end of the stream.
     pub at: Millis,
-    /// The id of the request or response as JSON.
+    /// The id of the request or response, or of the request that a cancellation names, as JSON. `None` if there is no
+    /// such id.
     pub id: Option<String>,
-    /// The method of the message, or of the request that a response belongs to.
+    /// The method of the message, or of the request that a response belongs to. `None` if the method is not known.
     pub method: Option<String>,
     /// The description of the violation.
     pub text: String,

@@ -406,7 +406,7 @@ impl<'a> FieldView<'a> {
         untitled.chain(titled)
     }
 
-    /// Returns the default value.
+    /// Returns the default value. Returns `None` if the schema has no default, or the default is `null`.
     #[must_use]
     pub fn default(&self) -> Option<Json<'a>> {
         self.schema.get("default").filter(|value| !value.is_null())
@@ -418,8 +418,8 @@ impl<'a> FieldView<'a> {
         text(self.schema, "format")
     }
 
-    /// Returns the minimum and maximum of a number, of the length of a string in characters, or of the number of
-    /// chosen values.
+    /// Returns the minimum and maximum of a number, of the length of a string in characters, or of the number of chosen
+    /// values. `None` means that the schema has no such limit.
     #[must_use]
     pub fn limits(&self) -> (Option<Decimal>, Option<Decimal>) {
         let [least, most] = match self.kind() {

@@ -160,13 +160,13 @@ view! {
 }
 
 impl<'a> FormView<'a> {
-    /// Returns the message that explains the request to the user.
+    /// Returns the message that explains the request to the user, or an empty text if the server sends no message.
     #[must_use]
     pub fn message(&self) -> Str<'a> {
         text(self.json, "message").unwrap_or_default()
     }
 
-    /// Returns the JSON Schema of the form's content.
+    /// Returns the JSON Schema of the form's content, or an empty object if the server sends no schema.
     ///
     /// The schema describes an object whose properties are primitive.
     #[must_use]
@@ -193,7 +193,7 @@ view! {
 }
 
 impl<'a> OpenUrlView<'a> {
-    /// Returns the message that explains the request to the user.
+    /// Returns the message that explains the request to the user, or an empty text if the server sends no message.
     #[must_use]
     pub fn message(&self) -> Str<'a> {
         text(self.json, "message").unwrap_or_default()

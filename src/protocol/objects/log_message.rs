@@ -41,7 +41,8 @@ impl<'a> LogMessage<'a> {
         text(self.json, "logger")
     }
 
-    /// Returns the logged data. The data can be any JSON value, and is often a string.
+    /// Returns the logged data. The data can be any JSON value, and is often a string. Returns `null` if the data is
+    /// missing.
     #[must_use]
     pub fn data(&self) -> Json<'a> {
         member(self.json, "data")

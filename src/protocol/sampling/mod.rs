@@ -262,7 +262,8 @@ impl<'a> CreateMessageView<'a> {
         self.json.get("modelPreferences").map(ModelPreferencesView::from_json)
     }
 
-    /// Returns the requested context of MCP servers for the prompt. The application may ignore this request.
+    /// Returns the requested context of MCP servers for the prompt. If the server sends no known value, returns
+    /// [`IncludeContext::None`]. The application may ignore this request.
     #[must_use]
     pub fn include_context(&self) -> IncludeContext {
         text(self.json, "includeContext").and_then(IncludeContext::from_json).unwrap_or(IncludeContext::None)
@@ -274,7 +275,8 @@ impl<'a> CreateMessageView<'a> {
         list(self.json, "tools").map(ToolView::from_json)
     }
 
-    /// Returns whether the model may, must or must not use the tools.
+    /// Returns whether the model may, must or must not use the tools. If the server sends no known mode, returns
+    /// [`ToolChoice::Auto`].
     #[must_use]
     pub fn tool_choice(&self) -> ToolChoice {
         let mode = self.json.get("toolChoice").and_then(|choice| text(choice, "mode"));
