@@ -19,7 +19,7 @@ enum Piece<'t> {
 }
 
 /// Splits off the first part of a template, and returns this part and the rest. Returns `None` if the template is
-/// empty, or its first brace is not closed.
+/// empty, or begins with a brace that is not closed.
 fn split(template: &[u8]) -> Option<(Piece<'_>, &[u8])> {
     let inside = match template {
         [] => return None,
