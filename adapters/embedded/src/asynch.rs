@@ -50,15 +50,15 @@ const FLUSH_AGAIN: Millis = Millis(100);
 impl Pump {
     /// Moves bytes in both directions until the caller has something to do.
     ///
-    /// Never returns [`PumpStatus::Moved`] or [`PumpStatus::Idle`]. Returns [`PumpStatus::Closed`] when the output is
-    /// flushed, but at most two seconds after the machine has closed.
+    /// Never returns [`PumpStatus::Moved`] or [`PumpStatus::Idle`]. After the machine has closed, returns
+    /// [`PumpStatus::Closed`] when the output is flushed, or after two seconds.
     ///
     /// The future is cancel-safe if the driver's futures are cancel-safe, and may then be a branch of a `select`. The
-    /// pump itself drops the driver's futures when the other direction has moved bytes or a deadline has passed, and a
-    /// flush that does not complete at once before it returns an event. The traits of `embedded-io-async` recommend
-    /// cancel safety but do not require it. Drivers with a ring buffer, pipes and sockets are safe. A driver whose DMA
-    /// uses the pump's buffers directly is not safe: when its future is dropped, the driver loses bytes or sends them
-    /// twice.
+    /// pump itself drops the driver's futures when the other direction has moved bytes, or a deadline has passed.
+    /// Before the pump returns an event, it also drops a flush that does not complete at once. The traits of
+    /// `embedded-io-async` recommend cancel safety but do not require it. Drivers with a ring buffer, pipes and sockets
+    /// are safe. A driver whose DMA uses the pump's buffers directly is not safe: when its future is dropped, the
+    /// driver loses bytes or sends them twice.
     pub async fn wait<R: Read, W: Write, T: Timer>(
         &mut self,
         machine: &mut dyn Machine,
@@ -147,11 +147,12 @@ pub(crate) fn into_option<T>(poll: Poll<T>) -> Option<T> {
     }
 }
 
-/// Writes `bytes`. Without bytes, flushes the output if `flushes` is `true`. Never completes if there is nothing to
-/// do. Returns the number of written bytes.
+/// Writes `bytes`. Without bytes, flushes the output if `flushes` is `true`, and otherwise never completes. Returns the
+/// number of written bytes.
 ///
-/// If `has_failed`, a flush that fails again does not complete, unless it has timed out, and the caller repeats it
-/// later. If the flush always fails, the caller would otherwise never yield to the executor.
+/// `has_failed` means that the caller has reported an earlier error. A flush that fails then never completes, except
+/// with a timeout, and the caller repeats the flush later. Otherwise a caller whose flush always fails would never
+/// yield to the executor.
 pub(crate) async fn write_or_flush<W: Write>(
     output: &mut W,
     bytes: &[u8],
@@ -183,8 +184,8 @@ pub(crate) async fn read_if<R: Read>(
     input.read(space).await.map_err(|error| error.kind())
 }
 
-/// Flushes the last output of a connection. Returns at `until` at the latest, because a lost peer may never accept the
-/// output.
+/// Flushes the last output of a connection, and repeats a flush that times out. Returns at `until` at the latest,
+/// because a lost peer may never accept the output.
 pub(crate) async fn flush_until<W: Write, T: Timer>(output: &mut W, timer: &mut T, until: Millis) {
     loop {
         let has_timed_out = {

@@ -13,10 +13,10 @@ impl Pump {
     /// Never returns [`PumpStatus::Moved`]. Returns [`PumpStatus::Idle`] only if the machine waits for the caller, or
     /// the driver's read, write or flush ended with [`ErrorKind::TimedOut`].
     ///
-    /// The pump writes and flushes all output before it reads or returns, but returns [`PumpStatus::Closed`] at most
-    /// two seconds after the machine has closed. If the flush fails, the pump returns `Idle` after `TimedOut`, or
-    /// [`PumpStatus::NotWritten`]. The next call repeats the flush, and reads if the flush fails again. So if a flush
-    /// can time out, a read should also time out.
+    /// The pump writes and flushes all output before it reads or returns. Two seconds after the machine has closed, the
+    /// pump returns [`PumpStatus::Closed`] even if the flush times out. If any other flush fails, the pump returns
+    /// `Idle` after `TimedOut`, or [`PumpStatus::NotWritten`]. The next call repeats the flush, and reads if the flush
+    /// fails again. So if a flush can time out, a read should also time out.
     ///
     /// While a read blocks, the machine is not polled, so a deadline takes effect only after the read. That suffices
     /// for a server whose tools all respond immediately. Use [`step`](Pump::step) for any other server.

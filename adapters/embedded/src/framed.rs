@@ -22,8 +22,8 @@ const READ_SIZE: usize = 32;
 /// Both ends of the line exchange frames with checksums, and repeat lost frames: see [`mcp_proto_framed_link`]. The
 /// other end is another `FramedPump`, or `mcp-serial-bridge --framed`. The methods have the names and contracts of
 /// [`Pump`]'s methods, and session marks are enabled. [`PumpStatus::NewSession`] also reports a restart of the other
-/// end. `LineBroken` is never returned, because lost bytes are sent again. [`PumpStatus::Closed`] is returned when the
-/// other end has received all output, but at most two seconds after the machine has closed.
+/// end. `LineBroken` is never returned, because lost bytes are sent again. After the machine has closed,
+/// [`PumpStatus::Closed`] is returned when the other end has received all output, or after two seconds.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -246,7 +246,7 @@ impl FramedPump {
     }
 
     /// Reports a new session of the other end. Otherwise polls the machine once, and moves bytes between machine and
-    /// link. After the end of the machine, waits for the link.
+    /// link. After the machine has closed, returns [`PumpStatus::Idle`] until the link has nothing more to send.
     fn poll_machine(&mut self, machine: &mut dyn Machine, now: Millis) -> PumpStatus {
         if self.link.take_reset() {
             self.pump.new_session();
@@ -285,8 +285,8 @@ impl FramedPump {
         true
     }
 
-    /// Writes frames until the line accepts no further bytes. Returns whether any byte was written, or a temporary
-    /// error.
+    /// Writes frames until the line accepts no further bytes. Returns whether any byte was written. Fails with a
+    /// temporary error.
     fn transmit(&mut self, line: &mut dyn Link, now: Millis) -> Result<bool, ErrorKind> {
         let mut has_written = false;
         loop {
@@ -326,7 +326,7 @@ impl FramedPump {
         has_written
     }
 
-    /// Handles the result of a write. Returns whether bytes were written, or a temporary error.
+    /// Handles the result of a write. Returns whether bytes were written. Fails with a temporary error.
     fn record_write(&mut self, written: Result<usize, ErrorKind>, now: Millis) -> Result<bool, ErrorKind> {
         match written {
             Ok(count) => {

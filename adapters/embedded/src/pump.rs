@@ -65,9 +65,9 @@ pub struct Pump {
     detects_marks: bool,
     /// The length of the incomplete session mark at the end of the last input.
     matched: usize,
-    /// Whether a session mark has arrived that the caller does not know yet.
+    /// Whether a session mark has arrived that [`Pump::feed`] has not reported yet.
     has_mark: bool,
-    /// Whether a cancel byte must be passed to the machine. The machine then discards its partial line.
+    /// Whether [`Pump::feed`] must pass a cancel byte to the machine. The machine then discards its partial line.
     cancels_line: bool,
     /// Whether the machine has received a partial line.
     in_line: bool,
@@ -77,9 +77,9 @@ pub struct Pump {
     preamble: &'static [u8],
     /// Whether output was written but not flushed.
     pub(crate) unflushed: bool,
-    /// The error of a failed flush since the last write, if the caller knows the error.
+    /// The error of a failed flush that was reported to the caller, or timed out, since the last write.
     pub(crate) flush_error: Option<ErrorKind>,
-    /// When the connection ends although output is not sent. `Millis::MAX` before the machine is closed.
+    /// The time at which the connection ends even if output is unsent. `Millis::MAX` before the machine is closed.
     pub(crate) closes_at: Millis,
 }
 
@@ -152,7 +152,7 @@ impl Pump {
         self.clear_lines();
     }
 
-    /// Records that the machine is closed. Returns when the connection ends although output is not sent.
+    /// Records that the machine is closed. Returns the time at which the connection ends even if output is unsent.
     pub(crate) fn closing(&mut self, now: Millis) -> Millis {
         self.closes_at = self.closes_at.min(now.plus(CLOSING_TIME));
         self.closes_at

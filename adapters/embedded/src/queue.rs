@@ -91,7 +91,7 @@ pub struct Queue<const N: usize> {
     /// Value of `put` when bytes were lost: the missing bytes follow this number of bytes. Valid while `has_gap` is
     /// set.
     gap: AtomicUsize,
-    /// Set by the producer, cleared by the consumer.
+    /// Whether bytes are missing at `gap`. The producer sets this flag, and the consumer clears it.
     has_gap: AtomicBool,
     /// Whether there is a second gap, at the end of the queue. The queue then accepts no byte until the consumer clears
     /// the first gap. Used by the producer only.
@@ -184,8 +184,8 @@ impl<const N: usize> Queue<N> {
         }
     }
 
-    /// Takes a byte out. At a gap, returns `Ok(None)` if `over_gap` is `false`; otherwise clears the gap and returns
-    /// `Err`.
+    /// Takes a byte out, or returns `Ok(None)` if the queue is empty. At a gap, returns `Ok(None)` if `over_gap` is
+    /// `false`; otherwise clears the gap and returns `Err`.
     fn take(&self, over_gap: bool) -> Result<Option<u8>, BytesLost> {
         let taken = self.taken.load(Ordering::Relaxed);
         // Load `put` before `has_gap`, because a consumer that sees a byte must also see the gap before that byte.

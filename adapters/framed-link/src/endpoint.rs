@@ -26,7 +26,7 @@ pub(crate) struct Endpoint {
     /// The number of the other end, or 0.
     remote: u16,
     pub(crate) is_connected: bool,
-    /// Whether a session has ended, and the caller has not received the report.
+    /// Whether a session has ended, and `FramedLink::take_reset` has not reported the end yet.
     pub(crate) is_reset: bool,
     due: Due,
     timer: Timer,
@@ -41,7 +41,7 @@ pub(crate) struct Endpoint {
     received: [u8; PAYLOAD],
     received_start: usize,
     received_end: usize,
-    /// The sequence number of the next payload.
+    /// The sequence number of the next payload to receive.
     next_seq: u8,
 }
 
@@ -75,7 +75,7 @@ impl Endpoint {
         }
     }
 
-    /// Ends the session, and begins a session with the end `remote`. 0 stands for an unknown number.
+    /// Ends the session, and begins a session with the end whose number is `remote`. 0 stands for an unknown number.
     pub(crate) fn begin(&mut self, remote: u16) {
         // Any sequence of numbers without short cycles suffices.
         let next = self.local.wrapping_mul(25_173).wrapping_add(13_849);

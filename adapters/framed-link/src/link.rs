@@ -11,7 +11,7 @@ use crate::segments::{Segment, Segments};
 pub struct FramedLink {
     endpoint: Endpoint,
     segments: Segments,
-    /// The frame that is written to the line, and the part of it that is not written.
+    /// The last frame for the line. The bytes from `start` to `end` are not written yet.
     frame: [u8; FRAME],
     start: usize,
     end: usize,
@@ -61,7 +61,8 @@ impl FramedLink {
 
     /// Returns whether the other end has begun a new session. Bytes in transit were then lost.
     ///
-    /// Returns `true` once after one or more sessions have ended. Until this call, no byte is received or sent.
+    /// Returns `true` once after one or more sessions have ended. After the end of a session, no byte is received or
+    /// sent until this call.
     #[must_use]
     pub fn take_reset(&mut self) -> bool {
         core::mem::take(&mut self.endpoint.is_reset)
@@ -87,10 +88,11 @@ impl FramedLink {
         self.endpoint.consume(count);
     }
 
-    /// Returns the next bytes for the line. Report them with [`written`](FramedLink::written).
+    /// Returns the next bytes for the line. The caller reports the written bytes with
+    /// [`written`](FramedLink::written).
     ///
-    /// Empty if nothing is due before the [deadline](FramedLink::deadline), or before the next `input`, `send` or
-    /// `consume`.
+    /// Returns no bytes if nothing is due. Call this method again at the [deadline](FramedLink::deadline), and after
+    /// `input`, `send` and `consume`.
     pub fn output(&mut self, now: Millis) -> &[u8] {
         if self.start >= self.end {
             self.start = 0;

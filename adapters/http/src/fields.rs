@@ -6,16 +6,16 @@
 /// The heads of [`http1`](crate::http1) implement this trait. With an HTTP library, the application implements the
 /// trait for a wrapper of its map of fields.
 pub trait HeaderFields {
-    /// Returns the value of the first field with this name. If the value is a list, as in `Accept`, returns the values
-    /// of all fields with this name, joined by `, ` (RFC 9110, section 5.3).
+    /// Returns the value of the first field with this name, or `None` if there is no such field. If the value is a
+    /// list, as in `Accept`, returns the values of all fields with this name, joined by `, ` (RFC 9110, section 5.3).
     ///
-    /// `name` is in lower case. The implementation compares names without regard to case, as HTTP requires.
-    /// `None` means that there is no such field.
+    /// The caller passes `name` in lower case. The implementation must compare names without regard to case.
     fn field(&self, name: &str) -> Option<&[u8]>;
 
     /// Returns whether there is more than one field with this name.
     ///
-    /// The default returns `false`, for an implementation that refuses repeated fields, or joins them.
+    /// The default returns `false`. The default is right only if the implementation refuses repeated fields, or joins
+    /// them.
     fn is_repeated(&self, name: &str) -> bool {
         let _ = name;
         false

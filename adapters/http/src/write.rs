@@ -9,7 +9,7 @@ use mcp_proto::WriteText;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The text is longer than the lent slice, or the data is too long for a chunk.
+    /// The text is longer than the lent slice.
     BufferFull,
     /// A name or a value contains a byte that is not allowed in it, for example a line end, or a required name is
     /// empty.
@@ -40,7 +40,7 @@ impl<'b> SliceWriter<'b> {
         SliceWriter { bytes, length: 0, error: None }
     }
 
-    /// Appends bytes. Does nothing after an error.
+    /// Appends bytes, or records [`WriteError::BufferFull`] if the bytes do not fit. Does nothing after an error.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.error.is_some() {
             return;
@@ -51,7 +51,7 @@ impl<'b> SliceWriter<'b> {
         }
     }
 
-    /// Appends bytes, all of which must be allowed.
+    /// Appends bytes, or records [`WriteError::InvalidByte`] if a byte is not allowed.
     pub(crate) fn push_checked(&mut self, bytes: &[u8], is_allowed: fn(u8) -> bool) {
         if bytes.iter().all(|byte| is_allowed(*byte)) {
             self.push(bytes);
@@ -60,12 +60,12 @@ impl<'b> SliceWriter<'b> {
         }
     }
 
-    /// Appends a text, all bytes of which must be allowed.
+    /// Appends a text, or records [`WriteError::InvalidByte`] if a byte of the text is not allowed.
     pub(crate) fn push_text(&mut self, text: &dyn WriteText, is_allowed: fn(u8) -> bool) {
         text.pieces(&mut |piece| self.push_checked(piece.as_bytes(), is_allowed));
     }
 
-    /// Records an error, unless an earlier error is recorded.
+    /// Records an error. An earlier error takes precedence.
     pub(crate) fn fail(&mut self, error: WriteError) {
         self.error = self.error.or(Some(error));
     }

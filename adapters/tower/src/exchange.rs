@@ -125,7 +125,7 @@ impl Machines {
     }
 
     /// Takes all available output of an exchange. Returns the output, and whether it ends the response. `length` is the
-    /// expected length.
+    /// expected length of the output, for which memory is reserved.
     fn take_output(&mut self, id: ExchangeId, length: usize, now: Millis) -> (Bytes, bool) {
         let mut bytes = Vec::with_capacity(length);
         let is_end = self.core.take_output(id, &mut bytes, usize::MAX, now);
@@ -140,7 +140,7 @@ impl Drop for Exchange {
             self.shared.with(|machines, _| {
                 machines.forget(id);
                 machines.core.http.close(id);
-                // The handler must not run in a destructor.
+                // The timer task runs the machines, because the handler must not run in a destructor.
                 self.shared.signal.notify_one();
             });
         }

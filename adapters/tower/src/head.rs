@@ -18,7 +18,7 @@ pub(crate) struct Fields<'r> {
     repeated: u16,
     /// The joined values of `Accept`, if this field occurs more than once.
     accept: Option<Vec<u8>>,
-    /// Authority of the URI, which replaces the field `Host`. A request of HTTP/2 need not have this field.
+    /// Authority of the URI, which replaces the field `Host`. A request of HTTP/2 need not have the field `Host`.
     authority: Option<&'r str>,
 }
 
@@ -67,7 +67,7 @@ impl HeaderFields for Fields<'_> {
 
 const KNOWN_FIELDS: usize = 10;
 
-/// The bit of `Accept`, the only list of [`index_of`].
+/// The bit of `Accept`, the only field of [`index_of`] whose value is a list.
 const ACCEPT_BIT: u16 = 1;
 
 /// Returns the index of a field that the state machine often reads, or `None` for any other field.

@@ -33,8 +33,8 @@
 //! }
 //! ```
 //!
-//! `Router::nest_service` removes the prefix from the path of a request. [`HttpConfig::path`] is then the rest of the
-//! path, or unset.
+//! `Router::nest_service` removes the prefix from the path of a request. [`HttpConfig::path`] must then be the rest of
+//! the path, or unset.
 //!
 //! # With hyper
 //!
@@ -117,9 +117,9 @@
 //!
 //! # Shutdown
 //!
-//! [`ServerHandle::shutdown`] of [`McpService::handle`] ends subscriptions with their result, lets running calls finish
-//! within the grace period, and refuses new calls. Then all responses end, so a graceful shutdown of the HTTP server
-//! returns:
+//! [`ServerHandle::shutdown`], called on [`McpService::handle`], ends subscriptions with their result, and refuses new
+//! calls. Running calls can finish within the grace period. Then all responses end, so a graceful shutdown of the HTTP
+//! server returns:
 //!
 //! ```no_run
 //! # async fn example(listener: tokio::net::TcpListener, mcp: mcp_proto_tower::McpService) -> std::io::Result<()> {

@@ -47,8 +47,8 @@ impl Serve {
         self
     }
 
-    /// Sets the maximum number of sessions. At the limit, the session that was idle for the longest time ends. The slot
-    /// of a session takes at most 128 bytes.
+    /// Sets the maximum number of sessions. At the limit, a new session replaces the session that was idle for the
+    /// longest time. The slot of a session takes at most 128 bytes.
     #[must_use]
     pub fn sessions(mut self, limit: usize) -> Serve {
         self.sessions = limit;

@@ -39,8 +39,8 @@ impl McpService {
     }
 
     /// Returns the number of exchanges: requests without a complete response, and event streams for notifications. The
-    /// number includes running requests of clients that have disconnected. Within the handler and its hooks, it is the
-    /// number before the current step of the server.
+    /// number includes running requests of clients that have disconnected. Within the handler and the hooks, this
+    /// method returns the number before the current step of the server.
     #[must_use]
     pub fn open_exchanges(&self) -> usize {
         self.shared.open_exchanges()

@@ -24,9 +24,9 @@ type Handler = Box<dyn FnMut(Event<'_>, &ServerHandle) + Send>;
 pub(crate) struct Shared {
     machines: Mutex<Machines>,
     commands: Arc<ServerShared>,
-    /// Outside of the lock, because the handler may use the service.
+    /// The handle of the server. It is outside of the lock, because the handler may use the service.
     pub(crate) handle: ServerHandle,
-    /// Number of exchanges at the last release of the lock, because the handler may use the service.
+    /// Number of exchanges at the last release of the lock. It is outside of the lock for the same reason.
     open_exchanges: AtomicUsize,
     /// Wakes the timer.
     pub(crate) signal: Arc<Notify>,
@@ -86,7 +86,7 @@ impl Shared {
         })
     }
 
-    /// Calls a function with the machines, then wakes tasks.
+    /// Calls a function with the machines and the time. Then releases the lock, and wakes the tasks in `woken`.
     pub(crate) fn with<R>(&self, access: impl FnOnce(&mut Machines, Millis) -> R) -> R {
         let mut machines = lock(&self.machines);
         let result = access(&mut machines, self.clock.now());
@@ -159,7 +159,7 @@ impl Machines {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // The timer ends, because its reference is weak.
+        // Wakes the timer, which then ends, because its weak reference is no longer valid.
         self.signal.notify_one();
     }
 }

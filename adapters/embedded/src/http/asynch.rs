@@ -121,9 +121,8 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
         Some(result)
     }
 
-    /// Waits until a function returns a value. Calls the function now and after each change, for example after new
-    /// output of an exchange. An HTTP library that has its own connections uses this method in place of
-    /// [`HttpPump::serve`].
+    /// Calls `check` now and after each change, until it returns a value. A change is, for example, new output of an
+    /// exchange. A program with another HTTP library uses this method in place of [`HttpPump::serve`].
     pub async fn wait_for<R>(
         &self,
         mut check: impl FnMut(&HttpServer<'b, P>, &Server<'b>) -> Option<R>,
@@ -140,9 +139,9 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
         .await
     }
 
-    /// Waits until the core server has an event. Returns `false` if the server is closed.
+    /// Waits until the core server has an event, and returns `true`. Returns `false` if the server is closed.
     ///
-    /// One task must always wait in this method, because the method also advances the servers.
+    /// One task must call this method in a loop, because the method also advances the servers.
     pub async fn event<T: Timer>(&self, timer: &mut T) -> bool {
         loop {
             let deadline = match self.advance(timer.now()) {
@@ -224,15 +223,15 @@ impl HttpPump<'_> {
     /// otherwise, also when the core server is closed and its output is written. After `Closing`, the caller should
     /// read and drop input for a short time before it closes the socket.
     ///
-    /// Waits for the last flush until the deadline of `Closing`. Polls the last flush before `Closed` without waiting,
-    /// because a lost client acknowledges nothing.
+    /// Before `Closing`, waits for the last flush until the deadline of `Closing`. Before `Closed`, polls the last
+    /// flush without waiting, because a lost client acknowledges nothing.
     ///
     /// The pump drops a pending future of the driver when the other direction has moved bytes, or a deadline has
     /// passed. The pump also drops the future when another task has changed the servers: see
     /// [`Pump::wait`](crate::Pump::wait).
     ///
     /// If the caller drops the future of this method, the next call continues with the same connection. For another
-    /// connection, the caller first calls [`new_connection`](HttpPump::new_connection).
+    /// connection, the caller must first call [`new_connection`](HttpPump::new_connection).
     pub async fn serve<P: Policy, R: Read, W: Write, T: Timer, const N: usize>(
         &mut self,
         shared: &HttpShared<'_, '_, P, N>,

@@ -53,7 +53,7 @@ impl HttpPump<'_> {
             let read = match status {
                 HttpStatus::Moved => continue,
                 HttpStatus::Idle(_) if !self.connection.takes_input() => return status,
-                // The caller ends the output first.
+                // The caller must first shut down the output of the socket.
                 HttpStatus::Closing(_) if !was_closing => return status,
                 HttpStatus::Idle(_) | HttpStatus::Closing(_) if self.wants_more() => {
                     link.read(&mut self.read_buffer).map(Some).map_err(|error| error.kind())

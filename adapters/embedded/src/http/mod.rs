@@ -13,7 +13,7 @@ use crate::link::Link;
 use crate::log;
 use crate::status::{ErrorClass, classify};
 
-/// The size of the read buffer.
+/// The size of the read buffer, in bytes.
 const READ_BUFFER_SIZE: usize = 64;
 
 /// Moves bytes between one HTTP/1.1 connection and the [`HttpServer`] that all connections share.
@@ -90,8 +90,8 @@ pub enum HttpStatus {
     Moved,
     /// No work is due until bytes arrive, output can be written, the server has output, or this deadline passes.
     Idle(Option<Millis>),
-    /// All output was sent. The caller must end the output of the socket, and take further steps until the deadline.
-    /// Otherwise unread input would reset the connection, and the client could lose the response.
+    /// All output was sent. The caller must shut down the output of the socket, and take further steps until the
+    /// deadline. Otherwise unread input would reset the connection, and the client could lose the response.
     Closing(Option<Millis>),
     /// The connection or the core server is closed. The caller closes the socket, and calls
     /// [`HttpPump::new_connection`].
@@ -124,8 +124,8 @@ impl<'b> HttpPump<'b> {
     ///
     /// Writes as many bytes as the link accepts, and reads at most 64 bytes. The caller then polls `http`.
     ///
-    /// The first step for a client starts the time limit for the first request of the client. So the caller takes no
-    /// steps while the link has no client.
+    /// The first step for a client starts the time limit for the first request of the client. So the caller must not
+    /// take a step while the link has no client.
     pub fn step<P: Policy>(
         &mut self,
         http: &mut HttpServer<'_, P>,
@@ -142,7 +142,7 @@ impl<'b> HttpPump<'b> {
         }
     }
 
-    /// Writes output. Returns whether bytes were written, or an error if the connection is closed.
+    /// Writes output. Returns whether bytes were written. Fails if the link is closed.
     // Not inlined, because its stack frame must not be live while the machine parses a message.
     #[inline(never)]
     fn transmit<P: Policy>(
@@ -172,8 +172,8 @@ impl<'b> HttpPump<'b> {
         self.fed >= self.filled
     }
 
-    /// Handles the result of a read, and passes buffered input to the connection. Returns whether bytes have moved,
-    /// or an error if the connection is closed.
+    /// Handles the result of a read, and passes buffered input to the connection. Returns whether the connection has
+    /// consumed bytes. Fails if the input has ended, or the link is closed.
     fn receive<P: Policy>(
         &mut self,
         http: &mut HttpServer<'_, P>,

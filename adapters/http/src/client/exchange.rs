@@ -81,15 +81,15 @@ pub struct Exchange<'b> {
     pub(super) purpose: Purpose,
     pub(super) progress: Progress,
     pub(super) stream: StreamId,
-    /// Whether the message is of the stateless era, in which the end of the exchange cancels the request.
+    /// Whether the message belongs to the stateless era, in which the end of the exchange cancels the request.
     pub(super) is_stateless: bool,
-    /// For a request of `tools/list`: whether it requests the first page.
+    /// For a request of `tools/list`: whether it requests the first page. `None` for any other message.
     pub(super) tools_page: Option<bool>,
     /// Whether the stream needs no resumption, for example because the client has received the response or cancelled
     /// the request.
     pub(super) is_complete: bool,
-    /// The time at which the client closes the stream, because the response has arrived, or the exchange of a
-    /// notification or response, because the server does not respond.
+    /// The time at which the client closes the exchange: soon after the response has arrived in a stream, or because
+    /// the server does not respond to a notification or a response.
     pub(super) closes_at: Option<Millis>,
     /// The exchange of the cancelled request, if this exchange sends a cancellation.
     pub(super) cancelled: Option<ExchangeId>,
@@ -214,7 +214,8 @@ impl<'b> Exchange<'b> {
         self.progress = Progress::Events;
     }
 
-    /// Starts the time limit of an exchange that sends a notification or a response, unless it has started.
+    /// Starts the time limit of an exchange that sends a notification or a response, unless the limit has started. Has
+    /// no effect on any other exchange.
     pub(super) fn limit(&mut self, now: Millis) {
         const MAX_TIME: Millis = Millis::seconds(30);
         if self.progress == Progress::Sent && matches!(self.purpose, Purpose::OneWay | Purpose::Initialized) {
@@ -222,7 +223,8 @@ impl<'b> Exchange<'b> {
         }
     }
 
-    /// Returns the time at which the request is due, or at which the client closes the exchange.
+    /// Returns the time at which the request is due, or at which the client closes the exchange. `None` means that
+    /// there is no such time.
     pub(super) fn deadline(&self) -> Option<Millis> {
         match self.progress {
             Progress::Due(at) => Some(at),

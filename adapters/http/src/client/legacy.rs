@@ -76,7 +76,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         consumed
     }
 
-    /// Frees the exchange if it is the event stream. Returns `false` for any other exchange.
+    /// Frees the exchange if it is the event stream of HTTP+SSE. Returns `false` for any other exchange.
     pub(super) fn free_legacy_stream(&mut self, id: ExchangeId) -> bool {
         let found = find_mut(self.exchanges.as_mut(), id);
         found.filter(|found| found.purpose == Purpose::LegacyStream).map(Exchange::free).is_some()

@@ -73,8 +73,8 @@ impl<'r> Request<'r> {
     ///
     /// # Errors
     ///
-    /// Returns the length of a name or value that does not fit into `scratch`. The application cannot send such a
-    /// request.
+    /// Returns the length of a name or value that does not fit into `scratch`. The application must not send the
+    /// request with the fields so far.
     pub fn fields(&self, scratch: &mut [u8], each: &mut dyn FnMut(&str, &str)) -> Result<(), TooShort> {
         each("Accept", if self.method == Method::Get { "text/event-stream" } else { ACCEPT });
         if self.message.is_some() {
@@ -164,7 +164,7 @@ fn parameter_field(
     Ok(())
 }
 
-/// Returns the revision in `_meta` of the parameters of a request. Returns `None` for a message of the handshake era.
+/// Returns the revision in `_meta` of the parameters of a request, or `None` without it, as in the handshake era.
 pub(super) fn stateless_version(params: Json<'_>) -> Option<Str<'_>> {
     params.get("_meta")?.get(VERSION_KEY)?.string()
 }

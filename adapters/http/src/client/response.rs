@@ -21,8 +21,8 @@ pub enum Head {
     /// nevertheless, because the body may contain the error response.
     ///
     /// With 401 and 403, the field `WWW-Authenticate` names the missing authorization. With 429 and 503, `Retry-After`
-    /// is the time to wait before the next try. The client respects this time where it sends a request again itself: up
-    /// to five minutes, and only a time in seconds, because a date needs a clock.
+    /// is the time to wait before the next try. If the client itself sends the request again, it waits for this time,
+    /// at most five minutes. It ignores a date in `Retry-After`, because a date needs a clock.
     Refused,
     /// The server has ended the session. All exchanges have ended. Close their HTTP exchanges, and
     /// [`reset`](mcp_proto::Client::reset) the client, which connects again.
@@ -94,8 +94,8 @@ impl MediaType {
 impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Handles the head of a response.
     ///
-    /// `fields` are the header fields of the response. The HTTP library follows redirects, and handles informational
-    /// responses (1xx).
+    /// `fields` are the header fields of the response. The caller or its HTTP library must follow redirects, and must
+    /// not pass in informational responses (1xx).
     pub fn head(&mut self, exchange: ExchangeId, status: u16, fields: &dyn HeaderFields) -> Head {
         let Some(found) = find_mut(self.exchanges.as_mut(), exchange) else {
             return Head::Unknown;
@@ -152,8 +152,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Handles a piece of a body, up to the end of the next message. Call this method again with the rest of the piece.
     ///
     /// Call this method only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`, so that the
-    /// client takes the message. A message that does not fit into the memory of the exchange is dropped. If the message
-    /// was a response, its request fails at the end of the body.
+    /// [`Client`](mcp_proto::Client) accepts the message. A message that does not fit into the memory of the exchange
+    /// is dropped. If the message was a response, its request fails at the end of the body.
     pub fn body(&mut self, exchange: ExchangeId, bytes: &[u8]) -> Body<'_> {
         let all = Body { consumed: bytes.len(), message: None };
         let start = self.find_endpoint(exchange, bytes);
@@ -212,7 +212,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         }
     }
 
-    /// Handles the end of a response: of its body, or of its connection. `now` is the current time.
+    /// Handles the end of the body of a response, or of its connection. `now` is the current time.
     ///
     /// Call this method only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
     pub fn finish(&mut self, exchange: ExchangeId, now: Millis) -> Finish<'_> {

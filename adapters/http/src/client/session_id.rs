@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// The longest session id that a client accepts.
+/// The maximum length of a session id or an endpoint that a client accepts, in bytes.
 const MAX_LENGTH: usize = 1024;
 
 /// An optional session id or endpoint.
@@ -14,8 +14,8 @@ pub(super) struct SessionId {
 impl SessionId {
     pub(super) const NONE: SessionId = SessionId { bytes: [0; MAX_LENGTH], length: 0 };
 
-    /// Creates an id from the value of a header field, or from the data of an event. Returns `None` if the value is not
-    /// an id, or is too long.
+    /// Creates an id from the value of a header field, or from the data of an event. Returns `None` if the value is
+    /// empty, has a byte that is not visible ASCII, or is too long.
     pub(super) fn new(value: &[u8]) -> Option<SessionId> {
         let is_id = !value.is_empty() && value.iter().all(u8::is_ascii_graphic);
         let mut id =

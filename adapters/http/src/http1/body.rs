@@ -110,7 +110,7 @@ impl BodyDecoder {
         }
     }
 
-    /// Whether the whole body has been decoded.
+    /// Returns whether the whole body has been decoded.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         matches!(self.state, State::Complete)

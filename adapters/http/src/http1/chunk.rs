@@ -17,7 +17,7 @@ impl ChunkHead {
     pub const END: &'static [u8] = LINE_END;
 
     /// Creates the line for data of this length. Returns `None` for zero, because an empty chunk ends the body, and for
-    /// more than 32 bits.
+    /// a length of more than 32 bits.
     #[must_use]
     pub fn new(length: usize) -> Option<ChunkHead> {
         let mut length = u32::try_from(length).ok().filter(|length| *length > 0)?;

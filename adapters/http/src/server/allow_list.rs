@@ -16,8 +16,8 @@ impl AllowList<'_> {
         }
     }
 
-    /// Returns whether the list allows this value of the header field `Origin`. The origin `null` is allowed by
-    /// [`AllowList::Any`], or if it is in the list.
+    /// Returns whether the list allows this value of the header field `Origin`. The origin `null` is allowed only by
+    /// [`AllowList::Any`], and by [`AllowList::Names`] that contain `null`.
     #[must_use]
     pub fn has_origin(self, origin: &[u8]) -> bool {
         match self {

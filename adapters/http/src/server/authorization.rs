@@ -12,12 +12,12 @@ use super::request::RequestHead;
 pub enum Verdict {
     /// The request is allowed. A session belongs to the `user` that created it.
     Allow {
-        /// A number that identifies the user, such as a keyed hash of the subject. 0 without authorization.
+        /// A number that identifies the user, such as a keyed hash of the subject. 0 stands for no user.
         user: u64,
     },
-    /// The request is refused with this status: 400, 401 or 403.
+    /// The request is refused.
     Deny {
-        /// The status.
+        /// The status code of the response. It should be 400, 401 or 403.
         status: u16,
         /// The value of `WWW-Authenticate`, or [`Challenge::NONE`].
         challenge: Challenge,
@@ -88,11 +88,11 @@ impl core::fmt::Debug for Challenge {
 pub const RESOURCE_METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
 
 impl RequestHead<'_> {
-    /// Returns the position of the bearer token of the request among `tokens`, from 1 on. See RFC 6750, section 2.1.
+    /// Returns the position of the request's bearer token in `tokens`, counted from 1. See RFC 6750, section 2.1.
     ///
-    /// Returns `None` without a token, with an unknown or an empty token, and if the field `Authorization` occurs
-    /// twice. The comparison takes the same time for all tokens of the same length. So the time of a response reveals
-    /// no byte of a known token.
+    /// Returns `None` if the request has no bearer token, if the token is empty or not in `tokens`, or if the field
+    /// `Authorization` occurs twice. The comparison takes the same time for all tokens of the same length, so the time
+    /// of a response reveals no byte of a token in `tokens`.
     ///
     /// ```
     /// use mcp_proto_http::server::{Challenge, RequestHead, Verdict};

@@ -1,4 +1,4 @@
-//! Start of an exchange: the checks of its head, and GET and DELETE, which have no body.
+//! Start of an exchange: the checks of its head, and the requests without a body (GET and DELETE).
 
 use mcp_proto::rpc::code;
 use mcp_proto::{Millis, SessionKey, StreamId};
@@ -73,8 +73,9 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns the session that the head names. Fails if this session does not exist. A request of 2026-07-28 names no
-    /// session, because that revision ignores the field.
+    /// Returns the session that the head names. Fails if this session does not exist, or belongs to another user.
+    ///
+    /// A request of 2026-07-28 names no session, and neither does a request in a [`SessionMode`] without session ids.
     fn named_session(&self, head: &RequestHead<'_>, user: u64) -> Result<NamedSession, Refusal> {
         if !P::HANDSHAKE {
             return Ok(NamedSession::None);
@@ -101,7 +102,8 @@ impl<P: Policy> HttpServer<'_, P> {
         rest.is_some_and(|rest| rest.is_empty() || Some(rest) == self.config.path)
     }
 
-    /// Responds with the metadata of the protected resource. The client needs no authorization.
+    /// Responds with the metadata of the protected resource, without authorization. Fails if the head breaks a rule, or
+    /// if no exchange or no space for output is free.
     fn begin_metadata(&mut self, head: &RequestHead<'_>) -> Result<ExchangeId, Refusal> {
         check_metadata(self.config, head)?;
         let index = self.take_exchange(Phase::Waiting)?;
@@ -127,7 +129,8 @@ impl<P: Policy> HttpServer<'_, P> {
         Refusal { detail, ..Refusal::new(503, code::INTERNAL_ERROR, reason) }
     }
 
-    /// Returns whether enough exchanges for calls remain if one more stream without a call opens.
+    /// Returns whether another stream without a call may open. All such streams together must leave the
+    /// [`reserved`](super::HttpLimits::reserved) exchanges to calls.
     pub(super) fn may_listen(&self) -> bool {
         let limit = self.exchanges.limit().saturating_sub(self.config.limits.reserved);
         self.exchanges.listening < limit
@@ -162,8 +165,8 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(self.exchanges.id(index))
     }
 
-    /// Opens the general stream of a session (GET), or resumes the stream that `Last-Event-ID` names. Fails if too few
-    /// exchanges are free, or if the id is invalid.
+    /// Opens the general stream of a session (GET). If the server has a replay buffer and the head has `Last-Event-ID`,
+    /// resumes the stream of that event instead. Fails if too few exchanges are free, or if the stream cannot resume.
     fn begin_stream(&mut self, head: &RequestHead<'_>, key: SessionKey) -> Result<ExchangeId, Refusal> {
         if let Some(last) = head.field("last-event-id").filter(|_| self.has_replay()) {
             return self.resume(last, key);

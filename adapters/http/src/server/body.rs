@@ -18,11 +18,11 @@ use super::response::Refusal;
 use super::sealed;
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Handles a piece of the body. `is_end` reports that no piece follows; `bytes` may then be empty. Has no effect
-    /// on an exchange that does not wait for a body.
+    /// Handles a piece of the body. `is_end` means that no piece follows; `bytes` may then be empty. Has no effect on
+    /// an exchange that does not wait for a body.
     ///
-    /// `head` is the head that was passed to [`begin`](HttpServer::begin). A body that arrives in one piece is not
-    /// copied if the core server is idle.
+    /// `head` must be the head that the caller passed to [`begin`](HttpServer::begin). A body that arrives in one piece
+    /// is not copied if the core server accepts its message at once.
     #[inline(never)]
     pub fn body(
         &mut self,
@@ -47,7 +47,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
         let Some(part) = self.store(index, part, length, bytes) else { return };
         if is_end {
-            // The storage moves out of `self`, so that the body can be borrowed from the storage.
+            // The storage moves out of `self`, because `complete` borrows both `self` and the body in the storage.
             let bodies = core::mem::replace(&mut self.bodies, Pool::empty());
             if let Some(slot) = self.exchanges.slot_mut(index) {
                 slot.body = NO_PART;
@@ -61,8 +61,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Stores a piece of a body, and returns its part of the storage. If no part is free, refuses the request and
-    /// returns `None`.
+    /// Writes a piece of a body at an offset of `part`, or of a new part if `part` is [`NO_PART`]. Returns the part. If
+    /// no part is free, refuses the request and returns `None`.
     fn store(&mut self, index: u16, part: u16, at: usize, bytes: &[u8]) -> Option<u16> {
         let part = if part == NO_PART { self.bodies.take() } else { Some(part) };
         let Some(part) = part else {
@@ -89,8 +89,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Checks a complete body, and passes its message to the core server or queues the message. `part` is the storage
-    /// of the body, or [`NO_PART`].
+    /// Checks a complete body, and passes its message to the core server. If the core server is busy, or other messages
+    /// are queued, queues the message. `part` is the storage of the body, or [`NO_PART`] if the body is not stored.
     fn complete(
         &mut self,
         server: &mut Server<'_>,

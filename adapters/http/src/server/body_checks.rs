@@ -90,7 +90,7 @@ pub(super) fn is_modern_head(head: &RequestHead<'_>) -> bool {
 }
 
 /// Returns the revision of the handshake era that the header field `MCP-Protocol-Version` names, or `None` without the
-/// field. Fails if the server does not support this version.
+/// field. Fails if the field names anything but a revision of the handshake era that the server supports.
 pub(super) fn handshake_revision(
     config: &HttpConfig<'_>,
     head: &RequestHead<'_>,
@@ -194,7 +194,7 @@ fn check_message<'m>(
     Ok(CheckedBody { revision, ..checked })
 }
 
-/// Refuses a request, or a batch with a request, that needs a session in the table of sessions.
+/// Refuses a request that needs a session in the table of sessions, and a batch that contains such a request.
 fn check_stored_session(message: Message<'_>, revision: Revision, user: u64) -> Result<(), Refusal> {
     let is_refused = |message: Message<'_>| needs_stored_session(message, revision, user);
     let status = match message.kind() {
@@ -215,8 +215,8 @@ fn has_element(batch: Message<'_>, condition: impl Fn(Message<'_>) -> bool) -> b
 /// Returns whether a request subscribes to a resource, or accesses or creates a task of `2025-11-25` without a user.
 /// Returns `false` for any other message.
 ///
-/// The end of a session outside of the table is unknown, and its key may later belong to another client. The
-/// subscription would take memory forever, and the other client would have access to the task.
+/// The server does not learn when a session outside of the table ends, and its key may later belong to another client.
+/// The subscription would take memory forever, and the other client would have access to the task.
 fn needs_stored_session(message: Message<'_>, revision: Revision, user: u64) -> bool {
     if message.kind() != MessageKind::Request {
         return false;

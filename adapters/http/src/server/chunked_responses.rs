@@ -30,8 +30,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     ///
     /// For each client that reads slowly, the output memory must hold one piece. A piece is at most as long as the core
     /// server's transmit buffer. A response in pieces is not stored for replay: if the client disconnects, the server
-    /// cancels the request. Has no effect together with [HTTP+SSE](super::HttpConfig::legacy), where all responses
-    /// share one stream.
+    /// cancels the request. Has no effect together with [HTTP+SSE](super::HttpConfig::legacy), where all responses to a
+    /// client share one stream.
     #[must_use]
     pub fn chunked_responses(mut self) -> HttpServer<'b, P> {
         self.piece_hook = Some(|http, step| {
@@ -67,7 +67,7 @@ impl<P: Policy> HttpServer<'_, P> {
             if self.pages.can_ever_hold(piece.len().saturating_add(EVENT_OVERHEAD)) {
                 return false;
             }
-            // The end of an exchange with pieces cancels the request, so that no further piece follows.
+            // With this flag, `cut` also cancels the request, so that no further piece follows.
             if let Some(slot) = self.exchanges.slot_mut(index) {
                 slot.flags.add(Flags::PIECES);
             }
@@ -94,8 +94,8 @@ impl<P: Policy> HttpServer<'_, P> {
         true
     }
 
-    /// Begins a response in pieces: a JSON body, unless the client accepts only an event stream or the stream is
-    /// open.
+    /// Begins a response in pieces. The response is a JSON body, unless the client accepts only an event stream, or an
+    /// event stream is already open.
     fn begin_pieces(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         slot.flags.add(Flags::PIECES);

@@ -8,18 +8,20 @@ use mcp_proto::{Millis, Revisions};
 pub enum AllowList<'c> {
     /// Only `localhost`, `127.0.0.0/8` and `[::1]`, with any port.
     Loopback,
-    /// These names. A host without a port matches any port. An origin has a scheme: `https://example.com`.
+    /// Only these names. A name of a host without a port allows any port. A name of an origin includes the scheme:
+    /// `https://example.com`.
     Names(&'c [&'c str]),
-    /// All names. A web page can then reach a server on the user's own computer (DNS rebinding).
+    /// Every name. A web page can then reach a server on the user's own computer (DNS rebinding).
     Any,
 }
 
-/// The treatment of the handshake era, all revisions before `2026-07-28`.
+/// The treatment of the handshake era: all revisions before `2026-07-28`.
 ///
 /// With [`Stateless`](SessionMode::Stateless) and [`Sealed`](SessionMode::Sealed), the server does not learn when a
 /// session ends. It refuses `resources/subscribe` with -32601, and for requests without a user also tasks of
 /// `2025-11-25`: the methods `tasks/…`, and calls with the parameter `task`. The result of `initialize` still declares
-/// them, so configure such a server without [tasks](mcp_proto::server::Server::tasks) and subscriptions, or with users.
+/// both, so configure such a server without subscriptions. Also configure it without
+/// [tasks](mcp_proto::server::Server::tasks), unless every request has a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionMode {
@@ -76,7 +78,7 @@ pub struct HttpConfig<'c> {
 pub struct HttpLimits {
     /// The maximum length of a body, in bytes. Default: 65,536.
     pub body: usize,
-    /// The size of a page of output, in bytes. Default: 1,024.
+    /// The size of a page of output with its header of four bytes, in bytes. Default: 1,024.
     pub page: usize,
     /// The maximum unread output of one stream, in bytes. Beyond this limit, notifications of a call are dropped, and
     /// a stream that no call has opened ends. Default: 65,536.
@@ -106,7 +108,7 @@ pub struct HttpTimes {
     pub stall: Millis,
     /// The time after which an unused session ends. Default: 8 hours.
     pub session_idle: Millis,
-    /// The time a client waits before it connects to a stream again. Default: 1 s.
+    /// The time that the server asks a client to wait before it connects to a stream again. Default: 1 s.
     pub retry: Millis,
     /// The value of `Retry-After`, in seconds. Default: 1.
     pub retry_after: u16,
@@ -186,7 +188,7 @@ impl<'c> HttpConfig<'c> {
         self
     }
 
-    /// Sets the revisions that the core server supports. Default: all revisions.
+    /// Sets the supported revisions, which must be those of the core server. Default: all revisions.
     #[must_use]
     pub const fn revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;
@@ -239,13 +241,13 @@ impl<'c> HttpConfig<'c> {
         self
     }
 
-    /// Returns the limits, to change some of them.
+    /// Returns a copy of the limits, which the caller can change and pass to [`limits`](HttpConfig::limits).
     #[must_use]
     pub const fn get_limits(&self) -> HttpLimits {
         self.limits
     }
 
-    /// Returns the times, to change some of them.
+    /// Returns a copy of the times, which the caller can change and pass to [`times`](HttpConfig::times).
     #[must_use]
     pub const fn get_times(&self) -> HttpTimes {
         self.times

@@ -98,7 +98,7 @@ impl<P: Policy> HttpServer<'_, P> {
         if flags.has(Flags::ONE_WAY) {
             return self.respond_empty(index, 202);
         }
-        // The head of the response to `initialize` depends on the response: it names the session.
+        // The head of the response to `initialize` names the session, so this head must wait for the response.
         let is_initialize = Self::has(slot, Flags::INITIALIZE);
         let upgrades = flags.has(Flags::TAKES_STREAM) && !self.config.json_only && !is_initialize;
         let deadline = self.now.plus(self.config.times.upgrade_after);
@@ -117,8 +117,8 @@ impl<P: Policy> HttpServer<'_, P> {
         self.end_without_response(index);
     }
 
-    /// Ends the calls that a batch has cancelled, and the batches whose requests are all cancelled, because they get no
-    /// response. The core server must be ready for input, and have no output.
+    /// Ends the exchanges of the handshake era whose requests are all cancelled, by a batch or within a batch, because
+    /// such an exchange gets no response. The core server must be ready for input, and have no output.
     pub(super) fn end_cancelled_requests(&mut self, server: &Server<'_>) {
         self.may_end_requests = false;
         let others = [Flags::LISTENS, Flags::LEGACY, Flags::PIECES];

@@ -13,7 +13,7 @@ use crate::sse::KEEP_ALIVE;
 /// The prefix of event ids of general streams, which respond to a GET.
 const GENERAL: &str = "g";
 
-/// The maximum length of a priming event and of the fields of an event, in bytes, without the data of the event.
+/// The space for an event besides its data, in bytes: its id, its name, and a priming event before it.
 pub(super) const EVENT_OVERHEAD: usize = 160;
 
 impl<P: Policy> HttpServer<'_, P> {
@@ -36,7 +36,8 @@ impl<P: Policy> HttpServer<'_, P> {
         self.finish(index, status, MediaType::Text);
     }
 
-    /// Refuses a request. `id` is the id of the request as JSON.
+    /// Refuses a request. `id` is the id of the request as JSON, or `None` if the id is unknown. If the client has
+    /// disconnected, only releases the exchange.
     pub(super) fn refuse(&mut self, index: u16, refusal: Refusal, id: Option<&[u8]>) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         if slot.phase == Phase::Detached {
@@ -57,7 +58,8 @@ impl<P: Policy> HttpServer<'_, P> {
         self.release_delivered(index);
     }
 
-    /// Begins an event stream as the response of a waiting exchange.
+    /// Begins an event stream as the response of an exchange. If the revision has priming events and sent events are
+    /// stored, the stream begins with a priming event.
     pub(super) fn open_stream(&mut self, index: u16) {
         let has_replay = self.has_replay();
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
@@ -120,7 +122,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Appends a comment to an idle stream.
+    /// Appends a comment to an idle stream, unless a response in pieces has begun or no space is free.
     pub(super) fn push_comment(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot(index) else { return };
         if !slot.flags.has(Flags::PIECES) && self.pages.fits(&slot.output, KEEP_ALIVE.len()) {
@@ -130,8 +132,8 @@ impl<P: Policy> HttpServer<'_, P> {
         self.rearm(index);
     }
 
-    /// Sets the deadline of a stream. If output or the head is unread, the deadline is for the client to read,
-    /// otherwise for the next comment.
+    /// Sets the deadline of a stream. While the head or output is unsent, the client must read before the deadline.
+    /// Otherwise the next comment is due at the deadline.
     pub(super) fn rearm(&mut self, index: u16) {
         let times = self.config.times;
         let Some(slot) = self.exchanges.slot(index) else { return };
@@ -166,7 +168,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Some(id)
     }
 
-    /// Frees an exchange with all that it holds.
+    /// Frees an exchange, its output and its body.
     pub(super) fn release(&mut self, index: u16) {
         let now = self.now;
         let Some(slot) = self.exchanges.slot_mut(index) else { return };

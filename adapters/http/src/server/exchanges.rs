@@ -70,7 +70,8 @@ pub struct ExchangeSlot {
 }
 
 impl ExchangeSlot {
-    /// Returns whether the core server has a request of the handshake era for this exchange.
+    /// Returns whether the exchange belongs to the handshake era and expects messages of the core server. An open
+    /// stream without a request counts.
     pub(super) fn is_handshake_request(&self) -> bool {
         let is_delivered = matches!(self.phase, Phase::Waiting | Phase::Stream | Phase::Detached);
         is_delivered && !self.flags.has(Flags::MODERN)
@@ -198,7 +199,7 @@ impl<'b> Exchanges<'b> {
         u16::try_from(found).ok()
     }
 
-    /// Takes a free slot. Returns `None` if all slots are taken.
+    /// Takes a free slot, and grows the table if necessary. Returns `None` if all slots are taken.
     pub(super) fn take(&mut self, phase: Phase) -> Option<u16> {
         if self.free.first == NONE {
             let count = self.slots.grow(ExchangeSlot::EMPTY)?;
@@ -299,7 +300,7 @@ impl<'b> Exchanges<'b> {
         }
     }
 
-    /// Returns an exchange whose deadline has passed, or `None`. Updates the earliest deadline.
+    /// Returns an exchange whose deadline has passed, or `None` without such an exchange. Updates `earliest`.
     pub(super) fn due(&mut self, now: Millis) -> Option<u16> {
         if self.earliest > now {
             return None;

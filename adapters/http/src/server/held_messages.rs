@@ -36,7 +36,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Moves held messages to the general stream of their session, as far as there is space. The messages become events
-    /// of that stream, so that the client can resume after each message.
+    /// of that stream, so that the client can resume after each message. Has no effect on any other exchange.
     #[inline(never)]
     pub(super) fn send_held(&mut self, index: u16) {
         let mut from = self.replay.first();
@@ -64,17 +64,17 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns the number of dropped messages, at most 65,535.
+    /// Returns the number of dropped messages, at most 65,535. Only the cases below count.
     ///
-    /// A notification or a request to the client is dropped if it is longer than all output of the server. A
-    /// notification that ends the stream of a slow client is dropped if the client cannot resume the stream.
+    /// A notification or a request to the client is dropped if it is longer than the memory for output. A notification
+    /// that ends the stream of a slow client is dropped if the client cannot resume the stream.
     ///
     /// If a session has no event stream, the [replay buffer](HttpServer::replay_buffer) holds a message for the
     /// session until the client opens a stream. The message is dropped if it does not fit into that buffer or into the
     /// output, or if the session has ended. The message is also dropped if the session already holds
     /// [`HttpLimits::held`](super::HttpLimits::held) messages.
     ///
-    /// If the buffer is full, the oldest messages in it are dropped.
+    /// A new event in a full replay buffer replaces the oldest events, so the held messages among them are dropped.
     #[must_use]
     pub fn dropped_messages(&self) -> u16 {
         self.sessions.dropped()

@@ -22,7 +22,8 @@ impl<P: Policy> HttpServer<'_, P> {
         if !self.may_listen() {
             return Err(self.overloaded("too many event streams are open"));
         }
-        // The slot of an ended session is free when the core server has removed the session, so the client tries again.
+        // The slot of the ended session stays taken until the core server has removed the session. Until then, the
+        // server refuses the request with 503, and the client tries again.
         if self.sessions.is_full()
             && self.sessions.ending().is_none()
             && let Some(idle) = self.sessions.longest_idle()

@@ -15,9 +15,9 @@
 //!
 //! A program without an HTTP library uses a [`Connection`], which makes these calls from the bytes of a socket.
 //!
-//! All memory is lent: slots for exchanges and sessions, parts for bodies, and pages for output. With the feature
-//! `alloc`, each can also grow to a limit: [`Slots::grown`], [`Buffer::grown`]. A client that does not send its body,
-//! or does not read its response, loses its exchange after a time.
+//! The caller lends all memory: slots for exchanges and sessions, parts for bodies, and pages for output. With the
+//! feature `alloc`, each can instead grow to a limit: [`Slots::grown`], [`Buffer::grown`]. If a client does not send
+//! its body or does not read its response in time, its exchange ends: see [`HttpTimes`].
 
 mod allow_list;
 mod authorization;
@@ -98,8 +98,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     /// Creates a server with storage for exchanges and their output.
     ///
     /// The server divides `output` into pages of [`HttpLimits::page`] bytes. A page belongs to one exchange until the
-    /// client has read the page. If a response does not fit into all pages together, the client gets
-    /// status 500 instead.
+    /// client has read the page. If a response does not fit into all pages together, the client gets status 500
+    /// instead, or an error in an open event stream.
     #[must_use]
     pub fn new(
         config: &'b HttpConfig<'b>,
@@ -131,8 +131,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
         self
     }
 
-    /// Lends storage for sessions, for [`SessionMode::Sessions`]. If all slots are taken, the session that was idle for
-    /// the longest time ends.
+    /// Lends storage for sessions, for [`SessionMode::Sessions`]. If all slots are taken, a new session replaces the
+    /// session that was idle for the longest time. If no session is idle, the server responds with status 503.
     ///
     /// A table has at most 65,534 slots. [`SessionMode::Sealed`] has no such limit.
     #[must_use]

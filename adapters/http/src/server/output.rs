@@ -26,7 +26,7 @@ pub struct Output<'a> {
 }
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Returns the unsent output of an exchange.
+    /// Returns the unsent output of an exchange. If the exchange has ended, `is_end` and `is_cut` are `true`.
     #[must_use]
     pub fn output(&self, id: ExchangeId) -> Output<'_> {
         let none = Output { head: None, body: &[], is_end: false, is_cut: false };
@@ -102,11 +102,12 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Closes the connection of a deferred call, and keeps its event stream. The client connects again with
-    /// `Last-Event-ID` after [`HttpTimes::retry`](super::HttpTimes::retry).
+    /// `Last-Event-ID` after [`HttpTimes::retry`](super::HttpTimes::retry), so a long call needs no connection.
     ///
-    /// A long call thus needs no connection. Returns `true` if the connection will close. Returns `false`, without an
-    /// effect, unless the server has a [replay buffer](HttpServer::replay_buffer), and the client accepts event
-    /// streams in a session of `2025-11-25`. Clients of other revisions do not connect again.
+    /// Returns `true` if the connection will close. Returns `false`, without an effect, if the call has ended or no
+    /// space for output is free. Also returns `false` unless the server has a
+    /// [replay buffer](HttpServer::replay_buffer), and the client accepts event streams in a session of `2025-11-25`.
+    /// Clients of other revisions do not connect again.
     pub fn release_connection(&mut self, server: &Server<'_>, ticket: Ticket) -> bool {
         let Some(index) = server.stream_of(ticket).and_then(|stream| self.exchanges.find(stream)) else {
             return false;
@@ -130,7 +131,7 @@ impl<P: Policy> HttpServer<'_, P> {
         true
     }
 
-    /// Ends an exchange early, because its client does not read, or its response cannot be completed.
+    /// Ends an exchange early for its client, because the client does not read, or the response cannot be completed.
     pub(super) fn cut(&mut self, index: u16) {
         self.exchanges.set_ready(index);
         self.disconnect(index);

@@ -54,7 +54,7 @@ impl<'b> Pages<'b> {
         self.0.size().saturating_sub(HEADER)
     }
 
-    /// Returns whether all pages together hold `length` bytes.
+    /// Returns whether all pages together can hold `length` bytes.
     pub(super) fn can_ever_hold(&self, length: usize) -> bool {
         self.0.limit().saturating_mul(self.data_size()) >= length
     }

@@ -34,10 +34,10 @@ pub trait Policy {
     /// Returns 16 cryptographically random bytes for a session id.
     fn random(&mut self) -> [u8; 16];
 
-    /// Returns the input schema of a tool whose properties are marked with `x-mcp-header`.
+    /// Returns the input schema of a tool, if the schema marks properties with `x-mcp-header`.
     ///
-    /// The server compares the fields `Mcp-Param-*` of a call with these properties. `None` means that the tool has no
-    /// such properties.
+    /// The server compares the fields `Mcp-Param-*` of a call with the arguments for these properties. `None` means
+    /// that the schema marks no property.
     fn input_schema(&self, tool: &str) -> Option<&str> {
         let _ = tool;
         None

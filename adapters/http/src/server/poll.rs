@@ -15,8 +15,8 @@ use super::policy::Policy;
 pub enum Step {
     /// An event of the core server is pending: call [`Server::event`], then poll again.
     Event,
-    /// The exchange has new output, or has ended: see [`HttpServer::output`]. Poll again without waiting for the
-    /// exchange.
+    /// The exchange has new output, or has ended: see [`HttpServer::output`]. The caller may poll again before it has
+    /// sent the output.
     Output(ExchangeId),
     /// Wait for the network, and poll again at this time at the latest. `None` means that there is no deadline.
     Wait(Option<Millis>),

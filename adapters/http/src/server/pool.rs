@@ -9,7 +9,7 @@ use crate::bytes::write_at;
 /// Index that stands for no part.
 pub(super) const NO_PART: u16 = u16::MAX;
 
-/// Equal parts of one buffer. Each released part begins with the index of the next one.
+/// Equal parts of one buffer. Each released part begins with the index of the next released part.
 pub(super) struct Pool<'b> {
     bytes: Buffer<'b>,
     size: usize,
@@ -24,7 +24,7 @@ pub(super) struct Pool<'b> {
 }
 
 impl<'b> Pool<'b> {
-    /// Divides the memory into parts of `size` bytes, at least two.
+    /// Divides the memory into parts of `size` bytes. A part has at least two bytes.
     pub(super) fn new(bytes: Buffer<'b>, size: usize) -> Pool<'b> {
         let size = size.max(2);
         let limit = bytes.limit().checked_div(size).and_then(|limit| u16::try_from(limit).ok());

@@ -48,7 +48,7 @@ impl<'b> Replay<'b> {
         self.bytes.limit() > 0
     }
 
-    /// Returns whether an event of this length fits into the empty memory.
+    /// Returns whether an event with data of this length fits into the empty memory.
     pub(super) fn can_ever_hold(&self, length: usize) -> bool {
         HEADER.saturating_add(length) <= self.bytes.limit()
     }
@@ -198,9 +198,11 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Resumes the stream of the event with this id.
     ///
     /// The response has the stored events after that event. If all of them fit into the output, a stream that still
-    /// runs continues on the new connection, and so does the general stream of a session. Otherwise the response ends
-    /// after the events that fit, and the client resumes again. Fails if the id is invalid, if the stream has ended and
-    /// no later event of it is stored, or if too few exchanges are free.
+    /// runs continues on the new connection, and so does the general stream of a session. In any other case the
+    /// response ends after the events that fit. If events are missing, the client resumes again.
+    ///
+    /// Fails if the id is invalid, or if too few exchanges are free. Also fails if the stream belongs to a request and
+    /// has ended, and no later event of the stream is stored.
     pub(super) fn resume(&mut self, last: &[u8], session: SessionKey) -> Result<ExchangeId, Refusal> {
         let unknown = Refusal::new(400, code::INVALID_REQUEST, "`Last-Event-ID` is not an id of this server");
         let (is_general, stream, number) = EventId::parse(last).ok_or(unknown)?;

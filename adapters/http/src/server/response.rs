@@ -81,7 +81,7 @@ pub struct ResponseHead {
     pub media_type: MediaType,
     /// The length of the body. `None` for an event stream, for a chunked response, and with status 204.
     pub length: Option<usize>,
-    /// The session that this response creates.
+    /// The id of the session that this response creates.
     pub session: Option<SessionId>,
     /// The value of `Allow`, with status 405.
     pub allow: Option<&'static str>,
@@ -144,7 +144,7 @@ pub(super) fn decimal(number: u64, digits: &mut [u8; 20]) -> &str {
     digits.get(..length).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
 }
 
-/// The refusal of a request, with the reason for its client.
+/// The refusal of a request, with a reason for the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub(super) status: u16,
@@ -166,8 +166,8 @@ pub(super) enum Detail {
     RetryAfter(u16),
     /// The defective element of a request that is not valid HTTP.
     Element(&'static str),
-    /// The revision that the client requested from an endpoint of 2026-07-28 only. `None` for an unknown revision. A
-    /// copy of any text would take stack memory for each refusal.
+    /// The revision that the client requested from an endpoint of 2026-07-28 only. `None` for an unknown revision,
+    /// because a copy of its text would take stack memory for each refusal.
     Requested(Option<Revision>),
 }
 
@@ -221,7 +221,8 @@ impl Refusal {
         head
     }
 
-    /// Passes the pieces of the body to `put`. `id` is the id of the request as JSON.
+    /// Passes the pieces of the body to `put`. `id` is the id of the request as JSON, or `None` for a body without an
+    /// id.
     pub(super) fn pieces(&self, id: Option<&[u8]>, put: &mut dyn FnMut(&[u8])) {
         put(br#"{"jsonrpc":"2.0","#);
         if let Some(id) = id {

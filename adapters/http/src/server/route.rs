@@ -32,8 +32,10 @@ pub(super) fn status_of(kind: OutboundMessageKind, is_modern: bool) -> u16 {
 
 impl<P: Policy> HttpServer<'_, P> {
     /// Moves a message to its exchange, or holds the message for a session without an event stream. For a disconnected
-    /// client of the handshake era, only stores the message for replay. Drops the message if the exchange has ended, or
-    /// if the client does not accept the message. Returns `false` if there is no space yet.
+    /// client of the handshake era, only stores the message for replay. Returns `false` if there is no space yet.
+    ///
+    /// Drops the message if the exchange has ended, if a response in pieces has begun, or if the client or the
+    /// configuration allows only JSON.
     #[inline(never)]
     pub(super) fn route(&mut self, frame: &OutboundMessage<'_>) -> bool {
         let index = match frame.relation() {
@@ -49,7 +51,7 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             _ => None,
         };
-        // The exchange has ended, or the message belongs to no exchange.
+        // `None`: the exchange has ended, or the message belongs to no exchange.
         let Some(index) = index else { return true };
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();
@@ -125,7 +127,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let is_legacy = Self::has(slot, Flags::LEGACY);
         match slot.phase {
             Phase::Stream => {}
-            // Releases a detached exchange.
+            // `refuse` only releases a detached exchange.
             Phase::Waiting | Phase::Detached => {
                 self.refuse(index, refusal, None);
                 return true;
@@ -185,7 +187,7 @@ impl<P: Policy> HttpServer<'_, P> {
         true
     }
 
-    /// Completes the session of an `initialize`. Without a revision in the response, ends the session.
+    /// Completes the session of an `initialize`. If the response names no known revision, ends the session.
     fn finish_initialize(&mut self, index: u16, frame: &OutboundMessage<'_>) {
         let result = Json::parse(frame.message()).ok().and_then(|message| message.get("result"));
         let version = result.and_then(|result| result.get("protocolVersion")).and_then(Json::string);

@@ -15,7 +15,7 @@ pub(super) fn contents(revision: Revision, random: [u8; 16]) -> [u8; 16] {
     contents
 }
 
-/// Returns the revision in the contents, or `None` if the contents are empty.
+/// Returns the revision in the contents, or `None` if the contents have no valid revision.
 pub(super) fn revision(contents: &[u8; 16]) -> Option<Revision> {
     let [first, ..] = *contents;
     Revision::ALL.get(usize::from(first.checked_sub(1)?)).copied()
@@ -52,7 +52,7 @@ pub(super) fn open(policy: &impl Policy, id: &[u8], user: u64) -> Option<[u8; 16
     let id = SessionId::parse::<32>(id)?;
     let (contents, signature) = id.split_first_chunk::<16>()?;
     let expected = policy.sign(&signed(contents, user))?;
-    // The comparison takes the same time wherever the texts differ.
+    // The comparison takes the same time wherever the signatures differ.
     let is_equal: bool = expected.as_slice().ct_eq(signature).into();
     (is_equal && revision(contents).is_some()).then_some(*contents)
 }

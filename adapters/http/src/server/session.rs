@@ -74,7 +74,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns a key that no request in flight has, so that the core server can distinguish equal ids of two sessions.
+    /// Returns `wanted`, or the next key that no request in flight has, so that the core server can distinguish equal
+    /// request ids of two sessions.
     fn unused_key(&self, wanted: SessionKey) -> SessionKey {
         let mut key = wanted;
         let is_used = |key| {
@@ -107,9 +108,9 @@ impl<P: Policy> HttpServer<'_, P> {
         self.sessions.current() != key || self.replace(server, Session::new(SessionKey::NONE)).is_ok()
     }
 
-    /// Returns the session of an `initialize`. The first call creates this session. If the table is full, the session
-    /// that was idle for the longest time ends first, and the caller tries again. If no session is idle, refuses the
-    /// request.
+    /// Returns the session of an `initialize`. The first call creates this session. If the table is full, ends the
+    /// session that was idle for the longest time, and returns [`NotSelected::Busy`]: the caller tries again. If no
+    /// session is idle, refuses the request.
     fn new_session(&mut self, index: u16) -> Result<SessionKey, NotSelected> {
         let Some(slot) = self.exchanges.slot(index) else { return Err(NotSelected::Busy) };
         if slot.flags.has(Flags::NEW_SESSION) {

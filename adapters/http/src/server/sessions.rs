@@ -214,7 +214,8 @@ impl<'b> Sessions<'b> {
         }
     }
 
-    /// Records that a session was used. `opened` changes the number of its exchanges: by 1, 0 or -1.
+    /// Records that a session was used, and adds `opened` (1, 0 or -1) to the number of its exchanges. Has no effect on
+    /// a session that has ended.
     pub(super) fn touch(&mut self, key: SessionKey, now: Millis, opened: i8) {
         let Some(slot) = self.open_mut(key) else { return };
         slot.last_used = now;
@@ -282,7 +283,7 @@ impl<'b> Sessions<'b> {
     }
 
     /// Returns the session that was not used for the longest time: its key, its last use, and whether it has an
-    /// exchange. Returns `None` without a session.
+    /// exchange. Returns `None` if no session is open.
     pub(super) fn oldest(&self) -> Option<(SessionKey, Millis, bool)> {
         let slot = self.slots.as_slice().get(usize::from(self.oldest))?;
         Some((key_of(self.oldest), slot.last_used, slot.open > 0))
@@ -346,7 +347,7 @@ impl<'b> Sessions<'b> {
         self.slot(key).map(|slot| slot.session)
     }
 
-    /// Stores the [`Session`] that the core server has returned, and records its replacement.
+    /// Stores the [`Session`] that the core server has returned. `current` is the key of the session that replaces it.
     pub(super) fn replaced(&mut self, old: Session, current: SessionKey) {
         if let Some(slot) = self.open_mut(old.key()) {
             slot.session = old;

@@ -10,7 +10,7 @@ use crate::sse::event_buffer::{EventBuffer, Full};
 /// The buffer holds the last event id and the current event: its id, its name and its data. The decoder reports an
 /// event that does not fit, and finds the next event.
 ///
-/// The decoder does not replace invalid UTF-8.
+/// The decoder does not check for UTF-8, so names, data and ids may contain invalid UTF-8.
 #[derive(Debug)]
 pub struct SseDecoder<'b> {
     buffer: EventBuffer<'b>,
@@ -19,7 +19,7 @@ pub struct SseDecoder<'b> {
     is_after_cr: bool,
     /// Whether the current event does not fit in the buffer.
     is_too_long: bool,
-    /// Whether `buffer` holds an event that the caller has received.
+    /// Whether the last call of [`SseDecoder::decode`] returned an item. `buffer` then still holds its event.
     is_dispatched: bool,
     retry: Option<Millis>,
 }
@@ -57,7 +57,7 @@ enum Field {
 pub struct SseStep<'a> {
     /// Number of bytes that the decoder has consumed.
     pub consumed: usize,
-    /// The event that ended. `None` if the decoder has consumed the whole input without the end of an event to report.
+    /// The event that ended. `None` if the decoder has consumed the whole input, and no event to report has ended.
     pub item: Option<SseItem<'a>>,
 }
 
@@ -67,8 +67,8 @@ pub struct SseStep<'a> {
 pub enum SseItem<'a> {
     /// A complete event.
     Event(SseEvent<'a>),
-    /// An event that did not fit in the buffer. The id of the event is the last event id, unless the
-    /// id did not fit.
+    /// An event that did not fit in the buffer. The id of the event becomes the last event id, unless the id did not
+    /// fit.
     TooLong,
 }
 

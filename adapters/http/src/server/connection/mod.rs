@@ -97,8 +97,8 @@ pub struct Connection<'b> {
 pub enum ConnectionStatus {
     /// The connection serves a request or waits for one.
     Open,
-    /// All output was sent. The caller ends the output of the socket, and continues to pass in input. Unread input
-    /// would reset the connection, and the client could lose the response.
+    /// All output was sent. The caller shuts down the output of the socket, and continues to pass in input. Unread
+    /// input would reset the connection, and the client could lose the response.
     Closing,
     /// The caller closes the socket, and calls [`Connection::close`].
     Closed,
@@ -115,13 +115,13 @@ enum Phase {
     Closed,
 }
 
-/// The response to a request.
+/// The source of the response to the current request.
 #[derive(Debug, Clone)]
 enum Request {
     /// No exchange has begun for the request.
     None,
     Exchange(ExchangeId),
-    /// The response of a refused request. The flag reports that the method is HEAD: the response then has no body.
+    /// The refusal of the request. The flag is `true` for the method HEAD: the response then has no body.
     Refused(Refusal, bool),
 }
 
@@ -173,8 +173,8 @@ impl<'b> Connection<'b> {
     }
 
     /// Returns the exchange that the connection serves. The caller finds the connection of a
-    /// [`Step::Output`](super::Step::Output) by this exchange. Returns `None` without an exchange, also for a refused
-    /// request.
+    /// [`Step::Output`](super::Step::Output) by this exchange. Returns `None` before the exchange begins, after its
+    /// response, and for a refused request.
     #[must_use]
     pub fn exchange(&self) -> Option<ExchangeId> {
         match self.request {
@@ -190,7 +190,7 @@ impl<'b> Connection<'b> {
         Some(self.deadline).filter(|deadline| *deadline != NEVER)
     }
 
-    /// Ends the connection: the client has disconnected, or the caller has closed the socket. Afterwards the value
+    /// Ends the connection, after the client has disconnected or the caller has closed the socket. This value then
     /// waits for the first request of another connection.
     pub fn close<P: Policy>(&mut self, http: &mut HttpServer<'_, P>) {
         self.close_exchange(http);

@@ -22,10 +22,10 @@ pub(super) enum Piece {
 }
 
 impl Connection<'_> {
-    /// Returns the next bytes to send. Empty if there are none now.
+    /// Returns the next bytes to send. Returns no bytes if there is nothing to send now.
     ///
-    /// `space` is for the head of a response: [`RESPONSE_SPACE`](super::RESPONSE_SPACE) bytes, and the longest
-    /// challenge of the [`Policy`]. If `space` is too small, the connection closes.
+    /// `space` needs [`RESPONSE_SPACE`](super::RESPONSE_SPACE) bytes for the head of a response, plus the length of the
+    /// longest challenge of the [`Policy`]. If `space` is too small, the connection closes.
     pub fn output<'a, P: Policy>(
         &mut self,
         http: &'a mut HttpServer<'_, P>,
