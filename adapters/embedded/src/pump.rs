@@ -77,7 +77,8 @@ pub struct Pump {
     preamble: &'static [u8],
     /// Whether output was written but not flushed.
     pub(crate) unflushed: bool,
-    /// The error of a failed flush that was reported to the caller, or timed out, since the last write.
+    /// Error of a flush, or of an async write, since the last successful write. The caller knows the error, unless it
+    /// is `TimedOut`.
     pub(crate) flush_error: Option<ErrorKind>,
     /// The time at which the connection ends even if output is unsent. `Millis::MAX` before the machine is closed.
     pub(crate) closes_at: Millis,
@@ -285,7 +286,7 @@ impl Pump {
     }
 
     /// Finds session marks in the bytes that were read. An earlier read may have read the beginning of a mark.
-    /// Returns the end of the last mark, or `None` without a mark.
+    /// Returns the end of the last mark, or `None` if no mark ends in these bytes.
     fn find_mark(&mut self) -> Option<usize> {
         if !self.detects_marks {
             return None;

@@ -80,7 +80,7 @@ impl<'f> Frame<'f> {
     }
 
     /// Decodes the bytes between two delimiters, in place. Returns `None` for a damaged frame and for a frame of
-    /// another session. Without a session, only a hello is valid.
+    /// another session. If `session` is `None`, only a hello is valid.
     pub(crate) fn decode(segment: &'f mut [u8], session: Option<Session>) -> Option<Frame<'f>> {
         let (mut decoder, mut len) = (DecoderState::Idle, 0_usize);
         for at in 0..segment.len() {

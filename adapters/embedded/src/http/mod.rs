@@ -142,7 +142,7 @@ impl<'b> HttpPump<'b> {
         }
     }
 
-    /// Writes output. Returns whether bytes were written. Fails if the link is closed.
+    /// Writes output. Returns whether bytes were written. Fails if the link has failed.
     // Not inlined, because its stack frame must not be live while the machine parses a message.
     #[inline(never)]
     fn transmit<P: Policy>(
@@ -173,7 +173,7 @@ impl<'b> HttpPump<'b> {
     }
 
     /// Handles the result of a read, and passes buffered input to the connection. Returns whether the connection has
-    /// consumed bytes. Fails if the input has ended, or the link is closed.
+    /// consumed bytes. Fails if the input has ended, or the link has failed.
     fn receive<P: Policy>(
         &mut self,
         http: &mut HttpServer<'_, P>,

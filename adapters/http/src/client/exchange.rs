@@ -97,7 +97,7 @@ pub struct Exchange<'b> {
     pub(super) attempts: u8,
     /// The time that the last response demands before the next request, in the field `Retry-After`.
     pub(super) retry_after: Millis,
-    /// The length of the stored message: `initialize`, which the client may send again over HTTP+SSE.
+    /// The length of the stored message: `initialize`, which the client sends again if it falls back to HTTP+SSE.
     stored: usize,
     /// Whether the server refused `initialize` with a status after which the client tries HTTP+SSE.
     pub(super) is_fallback: bool,

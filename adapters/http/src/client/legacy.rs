@@ -1,7 +1,7 @@
 //! HTTP+SSE of 2024-11-05: an event stream, which is the session, and an endpoint for messages.
 //!
-//! A server may speak this transport if it refuses the POST of `initialize` with 400, 404 or 405. A JSON-RPC response
-//! with an id in the body excludes the transport. The client then opens the stream with GET. The first event names the
+//! The client tries this transport if the server refuses the POST of `initialize` with 400, 404 or 405, unless the body
+//! is a JSON-RPC response with an id. The client then opens the stream with GET. The event `endpoint` names the
 //! endpoint, and the client sends `initialize` again.
 
 use mcp_proto::Millis;
@@ -13,7 +13,7 @@ use super::response::Finish;
 use super::session_id::SessionId;
 use crate::sse::SseItem;
 
-/// Returns whether a server that refuses `initialize` with this status may speak HTTP+SSE.
+/// Returns whether the client tries HTTP+SSE after a server has refused `initialize` with this status.
 pub(super) fn is_fallback_status(status: u16) -> bool {
     matches!(status, 400 | 404 | 405)
 }

@@ -263,7 +263,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     }
 }
 
-/// Returns the time in the field `Retry-After`, at most five minutes. Returns zero without the field, and for a date.
+/// Returns the time in the field `Retry-After`, at most five minutes. Returns zero if the field is missing or is not a
+/// number of seconds.
 fn retry_after(fields: &dyn HeaderFields) -> Millis {
     const MAX_SECONDS: u32 = 300;
     let digits = fields.field("retry-after").unwrap_or_default().trim_ascii();
@@ -275,7 +276,7 @@ fn retry_after(fields: &dyn HeaderFields) -> Millis {
     Millis::seconds(seconds.min(MAX_SECONDS))
 }
 
-/// Returns whether a message is a response, or a batch with a response.
+/// Returns whether a message is a response, or a batch with a response in a revision with batches.
 fn has_response(message: &Message<'_>, revision: Option<Revision>) -> bool {
     let is_response = |element: Json<'_>| {
         Message::parse(element.raw().as_bytes()).is_ok_and(|message| message.kind() == MessageKind::Response)

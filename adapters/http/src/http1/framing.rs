@@ -17,7 +17,7 @@ pub enum HttpVersion {
 /// The length of a body (RFC 9112, section 6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyFraming {
-    /// A known number of bytes. The number is zero without a body, and saturates beyond `u64`.
+    /// A known number of bytes. The number is zero if there is no body, and saturates beyond `u64`.
     Length(u64),
     /// Chunks, the last of which is empty (RFC 9112, section 7.1).
     Chunked,

@@ -163,7 +163,7 @@ impl NameMatcher {
         }
     }
 
-    /// Returns the field if the name is complete, otherwise `None`.
+    /// Returns the field whose name the pieces form, or `None` if the pieces form no name of a row.
     pub(super) fn field(&self) -> Option<FieldName> {
         // No name is a prefix of another name, so a complete name has one candidate.
         let is_complete = |row: &&Row| match row.field {
@@ -185,7 +185,7 @@ impl NameMatcher {
     }
 }
 
-/// Returns the row of the lowest bit, or `None` without a bit.
+/// Returns the row of the lowest bit, or `None` if no bit is set.
 fn first_row(rows: u32) -> Option<&'static Row> {
     ROWS.get(usize::try_from(rows.trailing_zeros()).ok()?)
 }

@@ -129,7 +129,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Refusal { detail, ..Refusal::new(503, code::INTERNAL_ERROR, reason) }
     }
 
-    /// Returns whether another stream without a call may open. All such streams together must leave the
+    /// Returns whether another event stream that no call opens is allowed. All such streams together must leave the
     /// [`reserved`](super::HttpLimits::reserved) exchanges to calls.
     pub(super) fn may_listen(&self) -> bool {
         let limit = self.exchanges.limit().saturating_sub(self.config.limits.reserved);
@@ -180,7 +180,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(self.exchanges.id(index))
     }
 
-    /// Takes a slot for a stream without a call. Fails if too few exchanges are free.
+    /// Takes a slot for an event stream that no call opens. Fails if too few exchanges are free.
     pub(super) fn begin_listening(&mut self, key: SessionKey) -> Result<u16, Refusal> {
         if !self.may_listen() {
             return Err(self.overloaded("too many event streams are open"));

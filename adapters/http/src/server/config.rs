@@ -99,8 +99,8 @@ pub struct HttpLimits {
 pub struct HttpTimes {
     /// The time for a body to arrive. Default: 30 s.
     pub body: Millis,
-    /// The time without a message after which a response becomes an event stream, if the client accepts one. Default: 5
-    /// s.
+    /// The time without a message after which a response becomes an event stream. Has no effect with
+    /// [`json_only`](HttpConfig::json_only), and for a client that does not accept event streams. Default: 5 s.
     pub upgrade_after: Millis,
     /// The interval of comments on an idle event stream. Default: 15 s.
     pub keep_alive: Millis,

@@ -124,7 +124,7 @@ pub(super) struct Exchanges<'b> {
     pub(super) earliest: Millis,
     serial: u32,
     taken: usize,
-    /// Number of streams without a call.
+    /// Number of event streams that no call has opened.
     pub(super) listening: usize,
 }
 

@@ -51,7 +51,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns a lower bound of the deadlines of exchanges and sessions, or `None` without a deadline.
+    /// Returns a lower bound of the deadlines of exchanges and sessions, or `None` if there is no deadline.
     pub(super) fn own_deadline(&self) -> Option<Millis> {
         let exchanges = self.exchanges.earliest;
         let idle = self.config.times.session_idle;

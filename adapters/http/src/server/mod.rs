@@ -10,7 +10,7 @@
 //! 2. [`HttpServer::body`] with each piece of the body.
 //! 3. [`HttpServer::poll`] after each call of another method, after each event, and at the time of [`Step::Wait`].
 //!    `poll` reports events of the core server, and exchanges that have output.
-//! 4. [`HttpServer::output`] and [`HttpServer::sent`] for an exchange with output, until the output ends.
+//! 4. [`HttpServer::output`] and [`HttpServer::sent`] for an exchange with output, until the response ends.
 //! 5. [`HttpServer::close`] if the client disconnects before the end.
 //!
 //! A program without an HTTP library uses a [`Connection`], which makes these calls from the bytes of a socket.
@@ -90,7 +90,7 @@ pub struct HttpServer<'b, P> {
     piece_hook: Option<PieceHook<P>>,
     /// Whether the amount of unread output of a chunked response has changed.
     has_new_pace: bool,
-    /// Whether the core server may have cancelled requests whose exchanges are open.
+    /// Whether the core server has received a batch or a cancellation since the last check for cancelled requests.
     may_end_requests: bool,
 }
 
@@ -124,7 +124,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     }
 
     /// Lends storage for bodies that arrive in pieces, or while the core server is busy. Each body takes
-    /// [`HttpLimits::body`] bytes. Without a free part, the server responds with status 503.
+    /// [`HttpLimits::body`] bytes. If the storage has no space for a body, the server responds with status 503.
     #[must_use]
     pub fn body_buffer(mut self, bytes: impl Into<Buffer<'b>>) -> HttpServer<'b, P> {
         self.bodies = Pool::new(bytes.into(), self.config.limits.body);
@@ -162,7 +162,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
         if P::HANDSHAKE { self.config.mode } else { SessionMode::Off }
     }
 
-    /// Returns whether a flag of the handshake era is set.
+    /// Returns whether a flag of the handshake era is set. Returns `false` if [`Policy::HANDSHAKE`] is `false`.
     fn has(slot: &ExchangeSlot, flag: Flags) -> bool {
         P::HANDSHAKE && slot.flags.has(flag)
     }

@@ -5,7 +5,7 @@ use mcp_proto::json::{Json, Kind};
 use super::header_value::equals_json;
 use super::request::RequestHead;
 
-/// The longest name of a header field, in bytes.
+/// The maximum length of the name of a property or a header field, in bytes.
 const NAME_SIZE: usize = 96;
 
 const PREFIX: &[u8] = b"mcp-param-";
@@ -17,7 +17,7 @@ const DEPTH: u8 = 16;
 /// JSON.
 ///
 /// A marked argument needs its field, once. A field without an argument contradicts the body. A mark on anything but a
-/// string, an integer or a boolean has no effect.
+/// string, an integer or a boolean has no effect. A property that is too deep, or whose name is too long, is skipped.
 pub(super) fn repeat_arguments(schema: &str, arguments: Option<Json<'_>>, head: &RequestHead<'_>) -> bool {
     Json::parse(schema.as_bytes()).map_or(true, |schema| check(schema, arguments, head, DEPTH))
 }

@@ -191,7 +191,7 @@ impl Refusal {
         self.reason
     }
 
-    /// Writes the body, a JSON-RPC error without an id, and returns the head.
+    /// Writes the body, a JSON-RPC error without an id. Returns the head and the body.
     #[must_use]
     pub fn write<'t>(&self, body: &'t mut [u8; REFUSAL_SIZE]) -> (ResponseHead, &'t [u8]) {
         let mut length = 0usize;

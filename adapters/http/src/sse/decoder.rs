@@ -46,7 +46,7 @@ enum Field {
     Data,
     Event,
     Id,
-    /// Contains the number so far. `None` without a digit.
+    /// Contains the number so far. `None` before the first digit.
     Retry(Option<u64>),
     /// A comment, an unknown field, or a field of an event that is too long.
     Ignored,

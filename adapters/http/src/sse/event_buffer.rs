@@ -11,10 +11,10 @@ use mcp_proto::Buffer;
 pub(super) struct EventBuffer<'b> {
     bytes: Buffer<'b>,
     last_id: usize,
-    /// `None` without an `id` field.
+    /// `None` if the current event has no field `id`.
     id: Option<usize>,
     name: usize,
-    /// `None` without a `data` field.
+    /// `None` if the current event has no field `data`.
     data: Option<usize>,
     line: usize,
 }
@@ -50,7 +50,7 @@ impl<'b> EventBuffer<'b> {
         self.text(self.name_start(), self.name)
     }
 
-    /// Returns the data. `None` without a `data` field.
+    /// Returns the data, or `None` if the current event has no field `data`.
     pub(super) fn data(&self) -> Option<&[u8]> {
         self.data.map(|length| self.text(self.data_start(), length))
     }
