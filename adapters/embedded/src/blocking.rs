@@ -74,9 +74,9 @@ impl Pump {
     }
 
     fn flush_and_read(&mut self, port: &mut dyn Port, takes_more: bool) -> Option<PumpStatus> {
-        // The error of a closed link appears again in the next read or write. Once the caller knows an error, another
-        // one must not prevent the read, because the flush may always fail, or the peer may read only after it has
-        // written more.
+        // The error of a closed link appears again in the next read or write. Once the caller knows an error, the next
+        // error must not prevent the read. The flush may always fail, or the peer may read only after it has written
+        // more.
         if let Err(kind) = self.flush(port)
             && self.unflushed
             && matches!(self.flush_error, None | Some(ErrorKind::TimedOut))

@@ -160,10 +160,10 @@ impl FramedPump {
 
     /// Moves bytes in both directions until the caller has something to do. See [`Pump::wait`].
     ///
-    /// The futures of the driver must be cancel-safe, as for [`Pump::wait`]. Before this method returns a status other
-    /// than [`PumpStatus::Closed`] and [`PumpStatus::NotWritten`], it polls due writes and then a flush, and drops the
-    /// first of these futures that does not complete at once. `embedded-io-async` recommends that a dropped write has
-    /// written no bytes, but does not require it.
+    /// The futures of the driver must be cancel-safe, as for [`Pump::wait`]. Before any status but
+    /// [`PumpStatus::Closed`] and [`PumpStatus::NotWritten`], this method polls due writes and then a flush. It drops
+    /// the first of these futures that does not complete at once. `embedded-io-async` recommends that a dropped write
+    /// has written no bytes, but does not require it.
     pub async fn wait<R: embedded_io_async::Read, W: embedded_io_async::Write, T: Timer>(
         &mut self,
         machine: &mut dyn Machine,

@@ -7,7 +7,7 @@
 /// trait for a wrapper of its map of fields.
 pub trait HeaderFields {
     /// Returns the value of the first field with this name, or `None` if there is no such field. If the value is a
-    /// list, as in `Accept`, returns the values of all fields with this name, joined by `, ` (RFC 9110, section 5.3).
+    /// list, as in `Accept`, joins the values of all fields with this name by `, ` (RFC 9110, section 5.3).
     ///
     /// The caller passes `name` in lower case. The implementation must compare names without regard to case.
     fn field(&self, name: &str) -> Option<&[u8]>;

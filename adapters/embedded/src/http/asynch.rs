@@ -219,9 +219,9 @@ impl<P, const N: usize> core::fmt::Debug for HttpShared<'_, '_, P, N> {
 impl HttpPump<'_> {
     /// Serves one connection until it ends. The caller then closes the socket.
     ///
-    /// Returns [`HttpStatus::Closing`] if the server ends the connection after a response, and [`HttpStatus::Closed`]
-    /// otherwise, also when the core server is closed and its output is written. After `Closing`, the caller should
-    /// read and drop input for a short time before it closes the socket.
+    /// Returns [`HttpStatus::Closing`] if the server ends the connection after a response. Otherwise returns
+    /// [`HttpStatus::Closed`], also when the core server is closed and its output is written. After `Closing`, the
+    /// caller should read and drop input for a short time before it closes the socket.
     ///
     /// Before `Closing`, waits for the last flush until the deadline of `Closing`. Before `Closed`, polls the last
     /// flush without waiting, because a lost client acknowledges nothing.

@@ -88,8 +88,8 @@ pub struct Exchange<'b> {
     /// Whether the stream needs no resumption, for example because the client has received the response or cancelled
     /// the request.
     pub(super) is_complete: bool,
-    /// The time at which the client closes the exchange: soon after the response has arrived in a stream, or because
-    /// the server does not respond to a notification or a response.
+    /// The time at which the client closes the exchange. [`HttpClient::body`](super::HttpClient::body) sets the time
+    /// when a stream has the response. [`limit`](Exchange::limit) sets the time for a notification or a response.
     pub(super) closes_at: Option<Millis>,
     /// The exchange of the cancelled request, if this exchange sends a cancellation.
     pub(super) cancelled: Option<ExchangeId>,

@@ -1,8 +1,8 @@
 //! HTTP+SSE of 2024-11-05: an event stream, which is the session, and an endpoint for messages.
 //!
-//! The client tries this transport if the server refuses the POST of `initialize` with 400, 404 or 405, unless the body
-//! is a JSON-RPC response with an id. The client then opens the stream with GET. The event `endpoint` names the
-//! endpoint, and the client sends `initialize` again.
+//! The client tries this transport if the server refuses the POST of `initialize` with 400, 404 or 405. A JSON-RPC
+//! response with an id in the body prevents this. The client then opens the stream with GET. The event `endpoint` names
+//! the endpoint, and the client sends `initialize` again.
 
 use mcp_proto::Millis;
 use mcp_proto::rpc::{Message, MessageKind};

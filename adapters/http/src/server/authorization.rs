@@ -91,7 +91,7 @@ impl RequestHead<'_> {
     /// Returns the position of the request's bearer token in `tokens`, counted from 1. See RFC 6750, section 2.1.
     ///
     /// Returns `None` if the request has no bearer token, if the token is empty or not in `tokens`, or if the field
-    /// `Authorization` occurs twice. The comparison takes the same time for all tokens of the same length, so the time
+    /// `Authorization` occurs twice. The comparison takes the same time for all tokens of the same length. So the time
     /// of a response reveals no byte of a token in `tokens`.
     ///
     /// ```

@@ -117,8 +117,9 @@ impl<P: Policy> HttpServer<'_, P> {
         self.end_without_response(index);
     }
 
-    /// Ends the exchanges of the handshake era whose requests are all cancelled, by a batch or within a batch, because
-    /// such an exchange gets no response. The core server must be ready for input, and have no output.
+    /// Ends the exchanges of the handshake era whose requests are all cancelled. Such an exchange belongs to a batch,
+    /// or to a request that a batch has cancelled, and gets no response. The core server must be ready for input, and
+    /// have no output.
     pub(super) fn end_cancelled_requests(&mut self, server: &Server<'_>) {
         self.may_end_requests = false;
         let others = [Flags::LISTENS, Flags::LEGACY, Flags::PIECES];
