@@ -44,7 +44,7 @@ pub trait Timer {
     fn until(&mut self, at: Millis) -> impl Future<Output = ()>;
 }
 
-/// The time after which a pump repeats a flush that has failed again.
+/// The time between the repetitions of a flush that fails each time.
 const FLUSH_AGAIN: Millis = Millis(100);
 
 impl Pump {
@@ -123,7 +123,8 @@ impl Pump {
     }
 }
 
-/// Waits until a write, a read or a third future completes. Returns the results of the write and of the read.
+/// Waits until a write, a read or a third future completes. Returns the results of the write and of the read, or `None`
+/// in place of a result that is not ready.
 pub(crate) fn first<W, R>(
     mut write: Pin<&mut impl Future<Output = W>>,
     mut read: Pin<&mut impl Future<Output = R>>,

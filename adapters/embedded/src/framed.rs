@@ -66,9 +66,9 @@ pub struct FramedPump {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     Open,
-    /// The input has ended.
+    /// The input has ended. The output is still open.
     Ended,
-    /// The line is closed.
+    /// The line is closed: a read or write has returned this error.
     Lost(ErrorKind),
 }
 
@@ -246,7 +246,8 @@ impl FramedPump {
     }
 
     /// Reports a new session of the other end. Otherwise polls the machine once, and moves bytes between machine and
-    /// link. After the machine has closed, returns [`PumpStatus::Idle`] until the link has nothing more to send.
+    /// link. After the machine has closed, returns [`PumpStatus::Idle`] until the link has nothing more to send, or two
+    /// seconds have passed.
     fn poll_machine(&mut self, machine: &mut dyn Machine, now: Millis) -> PumpStatus {
         if self.link.take_reset() {
             self.pump.new_session();

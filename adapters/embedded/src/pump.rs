@@ -18,7 +18,7 @@ const CANCEL: u8 = 0x18;
 /// The size of the read buffer: at least the FIFO of a typical UART, and one full-speed USB packet.
 const READ_BUFFER_SIZE: usize = 64;
 
-/// Maximum time between the end of the machine and the end of the connection.
+/// Maximum time between the close of the machine and the end of the connection.
 const CLOSING_TIME: Millis = Millis::seconds(2);
 
 /// Moves bytes between a machine (server or client) and a link.

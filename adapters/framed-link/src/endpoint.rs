@@ -37,7 +37,7 @@ pub(crate) struct Endpoint {
     sent_len: usize,
     sent_seq: u8,
     is_repeated: bool,
-    /// The received payload, and the part of it that is not consumed.
+    /// The received payload. The bytes from `received_start` to `received_end` are not consumed yet.
     received: [u8; PAYLOAD],
     received_start: usize,
     received_end: usize,

@@ -16,7 +16,7 @@ pub(crate) struct Timer {
     round_trip: u32,
     /// The time limit in milliseconds, which doubles with each repetition until a round trip is measured.
     limit: u32,
-    /// When the frame was written. `None` if no frame waits.
+    /// The time at which the frame was written. `None` if no frame waits for an answer.
     started: Option<Millis>,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Shared {
     pub(crate) handle: ServerHandle,
     /// Number of exchanges at the last release of the lock. It is outside of the lock for the same reason.
     open_exchanges: AtomicUsize,
-    /// Wakes the timer.
+    /// Signal that wakes the timer task.
     pub(crate) signal: Arc<Notify>,
     pub(crate) clock: Clock,
     pub(crate) max_body: usize,
@@ -40,9 +40,9 @@ pub(crate) struct Shared {
 pub(crate) struct Machines {
     pub(crate) core: HttpMachines<'static>,
     handler: Handler,
-    /// Tasks that wait for output of an exchange.
+    /// Wakers of the tasks that wait for output of an exchange.
     waiting: HashMap<ExchangeId, Waker>,
-    /// Tasks to wake when the lock is released.
+    /// Wakers of the tasks to wake when the lock is released.
     woken: Vec<Waker>,
     /// Wakers to drop when the lock is released, because the destructor of a waker may use the lock.
     dropped: Vec<Waker>,

@@ -109,8 +109,8 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
         }))
     }
 
-    /// Calls a function with both servers, for example to handle an event or to answer a deferred call. Then wakes all
-    /// tasks.
+    /// Calls `act` with both servers, for example to handle an event or to answer a deferred call. Then wakes all
+    /// tasks, and returns the result of `act`.
     ///
     /// If the function of another `with` or `wait_for` is running, returns `None` without calling `act`.
     pub fn with<R>(&self, act: impl FnOnce(&mut HttpServer<'b, P>, &mut Server<'b>) -> R) -> Option<R> {

@@ -95,7 +95,7 @@ pub struct Exchange<'b> {
     pub(super) cancelled: Option<ExchangeId>,
     /// The number of reconnections since the last event.
     pub(super) attempts: u8,
-    /// The time that the last response demands before the next request, in the field `Retry-After`.
+    /// The time in the field `Retry-After` of the last response, or zero if the request succeeded.
     pub(super) retry_after: Millis,
     /// The length of the stored message: `initialize`, which the client sends again if it falls back to HTTP+SSE.
     stored: usize,

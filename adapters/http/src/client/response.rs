@@ -15,7 +15,7 @@ use crate::sse::SseItem;
 /// Meaning of the head of a response, returned by [`HttpClient::head`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Head {
-    /// Pass the body to [`HttpClient::body`].
+    /// The server accepted the request. Pass the body to [`HttpClient::body`].
     Body,
     /// The server refused the request, or sent an invalid session id. Pass the body to [`HttpClient::body`]
     /// nevertheless, because the body may contain the error response.

@@ -78,7 +78,7 @@ pub struct HttpConfig<'c> {
 pub struct HttpLimits {
     /// The maximum length of a body, in bytes. Default: 65,536.
     pub body: usize,
-    /// The size of a page of output with its header of four bytes, in bytes. Default: 1,024.
+    /// The size of a page of output in bytes, including a header of four bytes. Default: 1,024.
     pub page: usize,
     /// The maximum unread output of one stream, in bytes. Beyond this limit, notifications of a call are dropped, and
     /// a stream that no call has opened ends. Default: 65,536.

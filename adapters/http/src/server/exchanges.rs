@@ -65,7 +65,7 @@ pub struct ExchangeSlot {
     /// Handshake era: the revision of the request.
     pub(super) revision: Revision,
     pub(super) media_type: MediaType,
-    /// A sealed session: its contents and a random number.
+    /// The contents of a sealed session id: the revision and random bytes. Zeros if the head names no such id.
     pub(super) sealed: [u8; 16],
 }
 
@@ -226,7 +226,7 @@ impl<'b> Exchanges<'b> {
         }
     }
 
-    /// Ends an exchange. The caller must release the output and the body before.
+    /// Ends an exchange. The caller must first release the output and the body.
     pub(super) fn release(&mut self, index: u16) {
         let Some(slot) =
             self.slots.as_mut_slice().get_mut(usize::from(index)).filter(|slot| slot.phase != Phase::Free)

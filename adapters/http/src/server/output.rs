@@ -20,8 +20,8 @@ pub struct Output<'a> {
     pub body: &'a [u8],
     /// Whether the response is complete with these bytes.
     pub is_end: bool,
-    /// Whether the exchange has ended for this client. If the response is incomplete, the transport closes the
-    /// connection, or resets the stream of HTTP/2.
+    /// Whether the exchange has ended for this client. If the response is incomplete, the transport must close the
+    /// connection, or reset the stream of HTTP/2.
     pub is_cut: bool,
 }
 

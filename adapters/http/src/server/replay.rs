@@ -20,10 +20,11 @@ const FIELDS: usize = 40;
 /// Stream number of held messages, for which no stream has opened yet. See [`hold`](HttpServer::hold).
 pub(super) const HELD: u32 = 0;
 
-/// Sent events in one buffer, oldest first. A new event replaces the oldest ones.
+/// Sent events and held messages in one buffer, oldest first. If the buffer is full, a new event replaces the oldest
+/// ones.
 pub(super) struct Replay<'b> {
     bytes: Buffer<'b>,
-    /// The oldest event.
+    /// Start of the oldest event.
     start: usize,
     /// End of the newest event.
     end: usize,

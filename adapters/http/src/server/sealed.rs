@@ -21,13 +21,13 @@ pub(super) fn revision(contents: &[u8; 16]) -> Option<Revision> {
     Revision::ALL.get(usize::from(first.checked_sub(1)?)).copied()
 }
 
-/// Returns the key of the session in the core server. Another session may have the same key.
+/// Returns the preferred key of the session in the core server. Another session can have the same preferred key.
 pub(super) fn key(contents: &[u8; 16]) -> SessionKey {
     let [_, low, high, ..] = *contents;
     valid_key(u16::from_le_bytes([low, high]))
 }
 
-/// Returns a key for this number. The core server reserves 0 and `u16::MAX`.
+/// Returns a key for this number. The key is never 0 or `u16::MAX`, which the core server reserves.
 pub(super) fn valid_key(number: u16) -> SessionKey {
     SessionKey((number % u16::MAX).max(1))
 }

@@ -65,7 +65,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(())
     }
 
-    /// Returns the key of a sealed session: the key of its requests in flight, or an unused key.
+    /// Returns the key of a sealed session: the key of its requests in flight, or an unused key if it has none.
     fn sealed_key(&self, contents: &[u8; 16]) -> SessionKey {
         let known = self.exchanges.position(|slot| slot.is_handshake_request() && slot.sealed == *contents);
         match known.and_then(|index| self.exchanges.slot(index)) {
