@@ -59,7 +59,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Begins an event stream as the response of an exchange. If the revision has priming events and sent events are
-    /// stored, the stream begins with a priming event.
+    /// stored, a new stream begins with a priming event.
     pub(super) fn open_stream(&mut self, index: u16) {
         let has_replay = self.has_replay();
         let Some(slot) = self.exchanges.slot_mut(index) else { return };

@@ -167,9 +167,9 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Selects the session of a deferred request in the core server. The caller then calls [`Server::reply`] with the
     /// ticket, or [`Server::request`].
     ///
-    /// Otherwise the core server refuses a request for input, and can send a log message to another session. A request
-    /// of `2026-07-28` has no session. For such a request, this method removes the current session from the core
-    /// server.
+    /// If the caller skips this call, the core server refuses a request for input, and can send a log message to
+    /// another session. A request of `2026-07-28` has no session. For such a request, this method removes the current
+    /// session from the core server.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has ended. [`SendError::NotConnected`]: the session has ended, or the server is
