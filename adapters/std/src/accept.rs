@@ -42,7 +42,7 @@ impl ConnectionLimit {
         ConnectionLimit { shared: Arc::new(shared) }
     }
 
-    /// Stops accepting connections.
+    /// Stops the acceptor, and ends all waits of [`acquire`](ConnectionLimit::acquire).
     pub(crate) fn close(&self) {
         let mut state = lock(&self.shared.state);
         state.is_closed = true;
@@ -66,9 +66,9 @@ impl ConnectionLimit {
         Permit(Arc::clone(&self.shared))
     }
 
-    /// Waits for at most `time` until the limit permits a connection. Returns `None` if the limit permits none, or
-    /// [`close`](ConnectionLimit::close) was called. The method may return `None` early, because another thread may
-    /// take the permit.
+    /// Waits for at most `time` until the limit permits a connection. Returns `None` if the limit still permits none,
+    /// or after [`close`](ConnectionLimit::close). The method can return `None` early, because another thread can take
+    /// the permit first.
     #[cfg(feature = "http")]
     pub(crate) fn acquire_within(&self, time: Duration) -> Option<Permit> {
         let mut state = lock(&self.shared.state);
@@ -145,7 +145,7 @@ impl<L: Listener> Acceptor<L> {
         Ok(())
     }
 
-    /// Waits for a short interval. The standard library cannot wait for two sources at once.
+    /// Waits for a short interval, because the standard library cannot wait for a connection and for `close` at once.
     #[cfg(not(unix))]
     fn wait(&self) -> io::Result<()> {
         self.connections.pause(Duration::from_millis(20));

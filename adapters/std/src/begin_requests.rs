@@ -1,4 +1,4 @@
-//! Client requests that return at once, with results to wait for later.
+//! Client methods that send a request and return without waiting for its result.
 
 use mcp_proto::client::Reference;
 use mcp_proto_handles::{CallError, CallOptions, CompleteResult, PromptResult, ReadResult};
@@ -7,7 +7,7 @@ use crate::client_handle::ClientHandle;
 use crate::pending::PendingRequest;
 
 impl ClientHandle {
-    /// Sends a request to read a resource.
+    /// Sends a request to read a resource, and returns without waiting for the result.
     ///
     /// ```no_run
     /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {

@@ -48,7 +48,7 @@ impl ChunkWriter {
         self.inner.fail(reason);
     }
 
-    /// Returns an observer of the cancellation, which may be moved to another thread.
+    /// Returns an observer of the request's cancellation. The observer works on any thread.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
         self.inner.cancellation()

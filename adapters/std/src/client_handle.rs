@@ -179,7 +179,7 @@ impl ClientHandle {
         Ok(PendingCall { inner: self.inner.resume_task(id, options)? })
     }
 
-    /// Returns a handle with these default options for its requests.
+    /// Returns a handle whose requests have these options by default.
     #[must_use]
     pub fn with_options(&self, options: CallOptions) -> ClientHandle {
         ClientHandle {
@@ -209,13 +209,14 @@ impl ClientHandle {
         self.inner.is_closed()
     }
 
-    /// Closes the connection. Returns the exit status of a child process, or `None` if there is none.
+    /// Closes the connection. Returns the exit status of a child process. Returns `None` if the server is not a child
+    /// process, or its status is unknown.
     ///
     /// Every request without a result ends with [`CallError::Closed`]. The client writes unsent messages during the
     /// grace period ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)), and then closes the stdin of a child
-    /// process. Requests beyond the limit of requests in flight, or without space in the transmit buffer, are not sent.
-    /// If the process does not exit in time, the client terminates and finally kills the process. The method waits for
-    /// the end of the connection.
+    /// process. The client does not send requests that wait for a free slot or for space in the transmit buffer. If the
+    /// process does not exit in time, the client terminates and finally kills the process. The method waits for the end
+    /// of the connection.
     pub fn close(&self) -> Option<ExitStatus> {
         block_on(self.inner.close())
     }

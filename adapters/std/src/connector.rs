@@ -112,14 +112,14 @@ impl Connector {
     /// Most requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application
     /// knows whether a repetition is safe. New requests wait for the next connection until their timeout expires.
     /// [Subscriptions](ClientHandle::listen), and calls that have become tasks, continue. [`Notification::Reconnected`]
-    /// reports that the client may have missed changes. Over HTTP in `2026-07-28`, this also holds for a subscription
-    /// whose own stream breaks. [`subscribe`](ClientHandle::subscribe) and
+    /// reports that the client may have missed changes. Over HTTP in `2026-07-28`, a subscription also continues, with
+    /// this notification, if only its own stream breaks. [`subscribe`](ClientHandle::subscribe) and
     /// [`set_log_level`](ClientHandle::set_log_level) apply to one connection only. [`ClientHandle::server`] describes
     /// the first connection's server.
     ///
     /// One thread ends the old process, opens the next connection, and observes timeouts. So timeouts do not expire,
-    /// and [`ClientHandle::close`] waits, until the old process has exited and the connection is open.
-    /// [`ending`](Connector::ending) limits the time of the process.
+    /// and [`ClientHandle::close`] waits, while that thread waits for the exit of the process or for the next
+    /// connection. [`ending`](Connector::ending) limits the time for the exit of the process.
     ///
     /// ```
     /// use mcp_proto_std::{Connector, Reconnect};
@@ -210,7 +210,7 @@ impl Connector {
         }
     }
 
-    /// Runs the client until its end. Reports the result of the first connection.
+    /// Runs the client until it is closed. Sends the result of the first connection to `report`.
     fn run(
         mut self,
         source: Source,

@@ -47,7 +47,7 @@
 //! | `fn` | immediately, on the thread of the server: for functions that only compute |
 //! | `fn` with the item `blocking`, as in `#[tool(blocking)]`, or a parameter of the table below | on a worker thread |
 //!
-//! A function of the first row also runs on boards and on tokio.
+//! A function of the first row also works in a router of the core on a board, and in a router on tokio.
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
 //! does not run immediately owns its arguments and its result: `String`, not `&str`. Exceptions are the variables of a

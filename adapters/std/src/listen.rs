@@ -68,7 +68,7 @@ impl Serve<'_> {
     /// Each connection has a separate thread and state machine. All connections share the
     /// [workers](Serve::workers).
     ///
-    /// All connections share the handler. For a handler with state of each connection, call
+    /// All connections share the handler. For a handler with separate state for each connection, call
     /// [`listen_with`](Serve::listen_with). Each connection calls the handler for one event at a time. A panic of the
     /// handler, or a failed socket, ends only one connection. The observer receives the messages of all connections.
     ///
@@ -98,7 +98,7 @@ impl Serve<'_> {
         self.listen_with(listener, |_| &handler)
     }
 
-    /// Like [`listen`](Serve::listen), with a separate handler for each connection. A handler may contain state.
+    /// Like [`listen`](Serve::listen), with a separate handler for each connection, so a handler may contain state.
     ///
     /// `new_handler` receives the address of the client, and returns the handler of the connection.
     ///
@@ -191,7 +191,7 @@ impl Serve<'_> {
     }
 }
 
-/// The server of a connection, for the thread of this connection.
+/// The server of a connection, or the parts from which the connection's thread creates the server.
 enum Connection<'s, 'o> {
     Ready(Session<'s>),
     /// A server with an observer cannot be moved to another thread, so the connection's thread creates the server.

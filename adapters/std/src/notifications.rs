@@ -66,8 +66,8 @@ impl Subscription {
         self.inner.acknowledged()
     }
 
-    /// Returns the error that has ended the subscription, such as the last one after all attempts to reconnect. Returns
-    /// `None` for an open subscription, and for one that the server has ended.
+    /// Returns the error that has ended the subscription, for example the error of the last attempt to reconnect.
+    /// Returns `None` while the subscription is open, and if the server has ended the subscription.
     #[must_use]
     pub fn failure(&self) -> Option<CallError> {
         self.inner.failure()

@@ -79,11 +79,12 @@ impl<T> PendingRequest<T> {
         }
     }
 
-    /// Waits for the result, or until `cancellation` reports a cancellation, such as that of the request whose handler
-    /// waits.
+    /// Waits for the result, or until `cancellation` reports a cancellation. For example, a handler that waits for this
+    /// request can pass the cancellation of its own request.
     ///
     /// # Errors
-    /// [`CallError::Cancelled`] after the cancellation, which also cancels this request. Otherwise see [`CallError`].
+    /// [`CallError::Cancelled`]: `cancellation` has reported a cancellation, so this method has cancelled the request.
+    /// For other errors see [`CallError`].
     pub fn wait_unless_cancelled(mut self, cancellation: &Cancellation) -> Result<T, CallError> {
         let mut cancelled = pin!(cancellation.cancelled());
         block_on(poll_fn(|context| match Pin::new(&mut self.inner).poll(context) {

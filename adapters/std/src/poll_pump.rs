@@ -1,8 +1,8 @@
 //! A pump for files, pipes and sockets, based on `poll(2)`.
 //!
 //! The thread that owns the state machine reads and writes. A write may be partial, and blocks only if `poll` does not
-//! support the stream. Then the thread waits with `poll` for input, output space, a wake-up or the deadline. A blocking
-//! read replaces `poll` if the thread waits for input only, without wakers and without a deadline.
+//! support the stream. Between reads and writes, the thread waits with `poll` for input, output space, a wake-up or the
+//! deadline. A blocking read replaces `poll` if the thread waits for input only, without wakers and without a deadline.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -204,7 +204,8 @@ impl OutputState {
         matches!(self, OutputState::Unknown | OutputState::Ready)
     }
 
-    /// Returns the time until which the pump reads input after a failed write. Returns `None` without such a failure.
+    /// Returns the time until which the pump reads input after a failed write. Returns `None` if no write has failed,
+    /// or the failure was reported.
     fn drain_until(self) -> Option<Millis> {
         match self {
             OutputState::Broken(since) => Some(since.plus(DRAIN_TIME)),

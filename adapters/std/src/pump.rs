@@ -66,8 +66,8 @@ pub(crate) trait PumpImpl {
     /// Returns `true` if a waker of this pump may exist.
     fn has_wakers(&self) -> bool;
 
-    /// Returns the failure of the last closed stream, until the pump looks for further input. Returns `None` without
-    /// a failure, and for all pumps except HTTP.
+    /// Returns the failure of the last closed HTTP stream, until the pump takes further input. Returns `None` if that
+    /// stream has not failed. Pumps for other transports always return `None`.
     fn failure(&self) -> Option<HttpFailure> {
         None
     }
@@ -78,7 +78,7 @@ pub(crate) trait PumpImpl {
 pub(crate) struct RunOptions {
     /// The current time. The time is a parameter, because reading the clock can cost more than handling an event.
     pub(crate) now: Millis,
-    /// The latest time at which the call returns [`PumpStatus::Woken`].
+    /// The time at which the call returns [`PumpStatus::Woken`] at the latest. `None`: no such time.
     pub(crate) until: Option<Millis>,
     /// Whether no waker exists, and no thread can create a waker during the call. Only the caller knows which threads
     /// can create wakers.
@@ -89,7 +89,7 @@ pub(crate) struct RunOptions {
     pub(crate) no_wakers: bool,
 }
 
-/// A function that creates a pump for captured streams.
+/// A function that owns the streams, and creates their pump.
 pub(crate) type OpenPump = Box<dyn FnOnce(Clock) -> io::Result<Pump> + Send>;
 
 impl Pump {

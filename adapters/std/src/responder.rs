@@ -81,12 +81,12 @@ impl Responder {
     /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). Waits until no other chunked response is
     /// open.
     ///
-    /// From now on, the timeout is [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and
-    /// restarts with every chunk.
+    /// After this call, the timeout of the request is
+    /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and restarts with every chunk.
     ///
-    /// On lines, all other messages wait for the end of the response. Between two chunks, notifications of all senders
-    /// are queued, without a limit. The worker must not send a request to the client between two chunks, because
-    /// the client would receive the request only after the response.
+    /// If each message is a line, all other messages wait for the end of the response. Between two chunks,
+    /// notifications of all senders are queued, without a limit. The worker must not send a request to the client
+    /// between two chunks, because the client would receive the request only after the response.
     ///
     /// ```no_run
     /// # fn example(call: mcp_proto_std::server::Call<'_>, server: &mcp_proto_std::ServerHandle) {
@@ -237,7 +237,7 @@ impl Responder {
         self.inner.span()
     }
 
-    /// Returns an observer of the cancellation, which may be moved to another thread.
+    /// Returns an observer of the request's cancellation. The observer works on any thread.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
         self.inner.cancellation()

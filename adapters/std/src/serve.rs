@@ -38,7 +38,7 @@ pub fn serve(
     Serve::new(config).stdio(handler)
 }
 
-/// A server with its limits.
+/// Configures a server and runs it.
 ///
 /// A `Serve` serves one connection, or [every connection of a listener](Serve::listen).
 ///
@@ -134,8 +134,8 @@ impl<'i> Serve<'i> {
     }
 }
 
-/// A server that is ready for its connection. Without an observer, the listener's thread creates the server. The
-/// creation takes the most stack memory, and each thread keeps the stack memory that it has used.
+/// A server that is ready for its connection. If there is no observer, the listener's thread creates the server,
+/// because the creation takes the most stack memory, and each thread keeps the stack memory that it has used.
 pub(crate) struct Session<'s> {
     server: Box<Server<'s>>,
     request_limit: usize,
@@ -190,8 +190,8 @@ impl<'s> Session<'s> {
         loop {
             let now = pump.now();
             let until = shared.process_commands(&mut server, now);
-            // Only the handler can create the first clone of a handle, and the handler does not run during the call. If
-            // no clone exists now, no clone can appear.
+            // Only the handler can create the first clone of a handle, and the handler does not run during `run_with`.
+            // If no clone exists now, no clone can appear.
             let no_wakers = !has_stop && !shared.has_other_owners(own_count);
             match pump.run_with(&mut *server, RunOptions { now, until, no_wakers }) {
                 PumpStatus::Closed => return Ok(()),

@@ -173,12 +173,14 @@ impl ServerHandle {
         block_on(self.shared.log_data(level, logger, data));
     }
 
-    /// Closes the connection. Running requests may finish within the server's grace period.
+    /// Closes the connection or, over HTTP, the whole server. Running requests may finish within the server's grace
+    /// period.
     pub fn shutdown(&self) {
         self.shared.shutdown(None);
     }
 
-    /// Closes the connection within `time`. The server refuses new requests, but running requests may finish.
+    /// Like [`shutdown`](ServerHandle::shutdown), but running requests have `time` to finish. The server refuses new
+    /// requests.
     ///
     /// Requests that do not finish in time get an error response. The server returns at most three seconds later. The
     /// client has two seconds to read the last responses, and the workers have one second to notice their cancellation.
@@ -238,9 +240,9 @@ impl ServerHandle {
 
     /// Notifies a client of `2025-11-25` that an elicitation in URL mode is complete: see
     /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. Over HTTP, use
-    /// [`Responder::elicitation_complete`]: this method sends nothing, because the server has many sessions. So a call
-    /// that ended with `require_urls` cannot be completed over HTTP; the client sends it again when its user is done.
-    /// May wait while the client does not read.
+    /// [`Responder::elicitation_complete`]: this method sends nothing, because the server has many sessions. So over
+    /// HTTP, no notification follows a call that ended with `require_urls`. The client sends such a call again when its
+    /// user is done. May wait while the client does not read.
     pub fn elicitation_complete(&self, id: &str) {
         block_on(self.shared.elicitation_complete(id));
     }

@@ -22,7 +22,7 @@ const READ_SIZE: usize = 64 * 1024;
 /// The amount of output, in bytes, at which a connection stops collecting output and writes. The rest of a response
 /// waits in the memory that all connections share.
 const WRITE_SIZE: usize = 128 * 1024;
-/// The memory for the fields of one head of a request, and for one head of a response.
+/// The size of two buffers, in bytes: for the fields of a request head, and for a response head.
 const HEAD_SIZE: usize = 16 * 1024;
 /// The number of dropped input bytes after which a connection closes.
 const LINGER_SIZE: usize = 1024 * 1024;
@@ -63,14 +63,14 @@ struct OpenConnection<'c, 'i, H> {
     activity: Arc<Activity>,
     http: Connection<'c>,
     input: Vec<u8>,
-    /// The bytes in `input` that were not parsed.
+    /// The range of `input` that is not parsed yet.
     unread: Range<usize>,
     /// The body of the request, as far as it has arrived.
     body: Vec<u8>,
     /// The space for the head of a response, whose length depends on the challenge of the application.
     response_head: Vec<u8>,
     output: Vec<u8>,
-    /// Signals output of the exchange.
+    /// Signals that the exchange has output, or that the server is closed.
     ready: Arc<Condvar>,
     /// The timeout of reads from the socket.
     read_timeout: Duration,
@@ -203,7 +203,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         }
     }
 
-    /// Reads more input, or waits for the next deadline. Returns `false` at the end of the input.
+    /// Reads more input. Waits until the next deadline, and at most [`TIMEOUT_TOLERANCE`] longer. Returns `false` at
+    /// the end of the input. Returns `true` without input if the wait has timed out.
     fn read(&mut self) -> io::Result<bool> {
         // If the connection has no deadline, the time limit of a body applies.
         let left = match self.http.deadline() {
@@ -226,8 +227,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         Ok(!self.unread.is_empty())
     }
 
-    /// Ends the output, and drops input for a short time. Otherwise unread input would reset the connection, and the
-    /// client could lose the response.
+    /// Ends the output, and drops input for a short time. Otherwise closing the socket with unread input would reset
+    /// the connection, and the client could lose the response.
     fn linger(&mut self) -> io::Result<()> {
         self.stream.shutdown(Shutdown::Write)?;
         let mut left = LINGER_SIZE;
@@ -243,7 +244,7 @@ impl<H> Drop for OpenConnection<'_, '_, H> {
         let has_exchange = self.http.exchange().is_some();
         self.http.close(&mut self.shared.lock().core.http);
         if has_exchange {
-            // The thread for timers continues the work. The handler must not run here, because the handler may have
+            // The thread for timers runs the machines. The handler must not run here, because the handler may have
             // panicked.
             self.shared.arm(Some(Millis::ZERO));
         }

@@ -1,4 +1,4 @@
-//! The handshake of a relay, which the relay repeats after the end of a session.
+//! The client's handshake, which a relay repeats after the end of a session.
 
 use std::collections::VecDeque;
 
@@ -6,9 +6,9 @@ use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind};
 use mcp_proto::{Millis, OutboundMessageKind, Relation, StreamId};
 
-/// The time for the response to a repeated `initialize`.
+/// Time limit for the response to a repeated `initialize`.
 const HANDSHAKE_TIME: Millis = Millis::seconds(30);
-/// Time between two lost sessions after which the relay repeats the handshake without waiting for a request.
+/// Minimum time between two lost sessions for which the relay repeats the handshake at once.
 const STABLE: Millis = Millis::seconds(10);
 
 /// A message from the client to the server.
@@ -27,7 +27,7 @@ pub(super) struct Handshake {
     pub(super) repeated: Option<StreamId>,
     /// The time limit of the repeated `initialize`.
     repeated_until: Millis,
-    /// Whether there is no session. Before the next request, the relay repeats `initialize` again.
+    /// Whether the session was lost and not replaced. The relay then repeats `initialize` before the next request.
     pub(super) is_missing: bool,
     /// The time at which the last session was lost.
     lost_at: Option<Millis>,
@@ -41,8 +41,9 @@ impl Handshake {
 
     /// Handles the end of the session.
     ///
-    /// A server may lose each session soon after the handshake. So that the relay does not repeat `initialize` in a
-    /// loop, a second loss waits for a request of the client.
+    /// Repeats `initialize` at once, unless another session was lost less than [`STABLE`] before. In that case the
+    /// relay waits for a request of the client, because it must not repeat `initialize` in a loop if the server loses
+    /// each session soon after the handshake.
     pub(super) fn session_lost(&mut self, now: Millis, stream: StreamId, outgoing: &mut VecDeque<Outgoing>) {
         let is_stable = self.lost_at.replace(now).is_none_or(|at| at.plus(STABLE) <= now);
         (self.repeated, self.is_missing) = (None, !is_stable);
@@ -51,7 +52,8 @@ impl Handshake {
         }
     }
 
-    /// Queues `initialize` again on this new stream, before all other messages.
+    /// Queues `initialize` again on this new stream, before all other messages. Does nothing if the client has not sent
+    /// `initialize`.
     pub(super) fn repeat(&mut self, now: Millis, stream: StreamId, outgoing: &mut VecDeque<Outgoing>) {
         if let Some(text) = self.initialize.clone() {
             (self.repeated, self.repeated_until) = (Some(stream), now.plus(HANDSHAKE_TIME));
@@ -87,7 +89,8 @@ impl Handshake {
         })
     }
 
-    /// Handles the response to the repeated `initialize`.
+    /// Handles the response to the repeated `initialize`. After a result, queues the client's
+    /// `notifications/initialized`.
     pub(super) fn complete(&mut self, message: &[u8], outgoing: &mut VecDeque<Outgoing>) {
         let Ok(message) = Message::parse(message) else { return };
         (self.repeated, self.is_missing) = (None, message.result().is_none());

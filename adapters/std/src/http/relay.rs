@@ -37,15 +37,15 @@ const GRACE: Millis = Millis(1_500);
 /// Exceptions: line breaks between tokens become spaces, and a batch becomes single messages. The cancellation of a
 /// stateless request closes its HTTP exchange. The relay responds to an invalid message of the client with an error. If
 /// the HTTP request for a JSON-RPC request fails, the client gets an error response (-32603) with the URL, and the
-/// status or the reason. If the server ends the session, requests in flight fail, queued messages are dropped, and the
-/// relay repeats the handshake of the client: at once, or before the next request if another session was lost less than
-/// ten seconds before. While a repeated handshake has no response, the relay reads no lines of the client, for at most
-/// 30 seconds.
+/// status or the reason. If the server ends the session, requests in flight fail, and the relay drops the accepted
+/// messages that are not sent. The relay then repeats the handshake of the client: at once, or before the next request
+/// if another session was lost less than ten seconds before. While a repeated handshake has no response, the relay
+/// reads no lines of the client, for at most 30 seconds.
 ///
 /// The function returns after the end of the input, or when a write to the client fails. At the end of the input,
-/// requests in flight have 1.5 seconds for their responses, and so has each line that still waits for an exchange. Then
-/// the relay drops the lines that are left. The relay waits for a stream that is non-blocking or has a
-/// timeout.
+/// requests in flight have 1.5 seconds for their responses. This time begins again with each queued line that the relay
+/// accepts. Then the relay drops the queued lines. The streams may be non-blocking or have timeouts: the relay then
+/// tries again.
 ///
 /// ```no_run
 /// use mcp_proto_std::{HttpEndpoint, http};
@@ -166,7 +166,8 @@ impl<W: Write> Relay<W> {
                     Err(TryRecvError::Disconnected) => has_lines = false,
                 }
             }
-            // Lines may be left if the relay waits for the server.
+            // The grace period begins even if lines are queued, because the relay may not accept them while it waits
+            // for the server.
             if input_ended.load(Ordering::Acquire) {
                 end.get_or_insert(now.plus(GRACE));
             }

@@ -54,7 +54,7 @@ pub(super) struct HttpShared<'i, H> {
     machines: Mutex<Machines<'i>>,
     /// Whether the thread for timers must run the machines before its next deadline.
     timer: Arc<Signal<bool>>,
-    /// The time at which the thread for timers wakes.
+    /// The time of the next wake-up of the thread for timers, in milliseconds. `u64::MAX`: none.
     armed: AtomicU64,
     commands: Arc<ServerShared>,
     pool: Arc<Pool>,
@@ -73,7 +73,7 @@ impl<'i, H> HttpShared<'i, H> {
         self.clock.now()
     }
 
-    /// Wakes the thread for timers if `next` is before the next wake-up of this thread.
+    /// Wakes the thread for timers if `next` is before the next wake-up of that thread.
     pub(super) fn arm(&self, next: Option<Millis>) {
         if next.is_some_and(|at| at.0 < self.armed.load(Ordering::Acquire)) {
             self.timer.update(|is_set| *is_set = true);
@@ -89,7 +89,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
             if let Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted = event {
                 self.pool.remove_cancelled();
             }
-            // On this thread, a method that blocks until the machine runs would never return.
+            // With this owner, methods on this thread do not wait for the machine, because their wait would never end.
             self.commands.set_owner(Some(thread::current().id()));
             (self.handler)(event, &self.handle);
             self.commands.set_owner(None);
@@ -205,7 +205,7 @@ impl<'i> Serve<'i> {
     /// server. The defaults of [`HttpConfig`] accept only local names in `Host` and `Origin`.
     ///
     /// One state machine serves all connections. The threads of connections, and the calling thread, call the handler
-    /// for one event at a time. Long work belongs on a worker: [`ServerHandle::run`]. A limit on
+    /// for one event at a time. Long work belongs on a worker: [`ServerHandle::run`]. The limit of
     /// [connections](Serve::connections) includes event streams. At the limit, the server closes the connection that
     /// has waited for a request for the longest time.
     ///

@@ -64,7 +64,7 @@ impl Transport {
         })
     }
 
-    /// Sends a message. Returns `false` if the message has to wait.
+    /// Begins to send a message. Returns `false` if the message has to wait.
     pub(super) fn send(&mut self, message: &OutboundMessage<'_>) -> bool {
         let action = self.exchanges.send(message);
         self.perform(action)
@@ -81,8 +81,9 @@ impl Transport {
         self.exchanges.next_deadline()
     }
 
-    /// Passes the next message or end to `take`. Returns `false` if there is no report. At the end of the session,
-    /// closes the connections of all exchanges.
+    /// Handles the next report. If the report completes a message, or ends a stream or the session, passes it to
+    /// `take`. Returns `false` if there is no report. At the end of the session, closes the connections of all
+    /// exchanges.
     pub(super) fn receive(&mut self, now: Millis, take: impl FnOnce(HttpReceived<'_>)) -> bool {
         let action = self.exchanges.receive(now, || self.workers.next_report(&self.reports), take);
         self.perform(action)
@@ -129,7 +130,7 @@ impl Transport {
         }
     }
 
-    /// Ends the session on the server, and waits for the confirmation.
+    /// Ends the session on the server, if there is one. Waits at most [`END_TIME`] for the confirmation.
     pub(super) fn end_session(&mut self, clock: Clock) {
         self.workers.abort_all();
         let now = clock.now();
