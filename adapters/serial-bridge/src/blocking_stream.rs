@@ -7,8 +7,8 @@ use std::time::Duration;
 /// Pause before the next attempt.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
-/// A stream that retries a read or a write while the stream below is not ready. The client may have made the standard
-/// streams non-blocking, because the flag belongs to the open file.
+/// A stream that retries a read or a write while the inner stream is not ready. The standard streams may be
+/// non-blocking, because the flag belongs to the open file, which the client shares.
 pub(crate) struct BlockingStream<S>(pub(crate) S);
 
 impl<S> BlockingStream<S> {

@@ -20,7 +20,7 @@ struct Framed {
     link: FramedLink,
     /// The origin of the link's clock.
     start: Instant,
-    /// The beginning of a line of text.
+    /// The incomplete line of text at the end of the input.
     text: Vec<u8>,
     /// When to add text to the log if no input follows.
     show_at: Option<Instant>,
@@ -101,7 +101,8 @@ impl Framed {
     fn input(&mut self, bytes: &[u8], router: &mut Router, now: Instant) {
         let time = self.millis(now);
         self.show_at = Some(now + SILENCE);
-        // Pass single bytes, so that a reset is taken before the next frame, which may belong to the new session.
+        // Pass single bytes, so that the router receives a reset before the next frame, which may belong to the new
+        // session.
         for byte in bytes {
             let was_idle = self.link.is_idle();
             self.link.input(std::slice::from_ref(byte), time, |text| show(&mut self.text, text, router));

@@ -51,7 +51,7 @@ struct State {
 
 impl State {
     /// Removes and returns the next piece of output, which is empty if there is none. A piece is short, because a
-    /// restart drops unsent output.
+    /// restart of the board drops only output that is not taken yet.
     fn take(&mut self, output: Output) -> Vec<u8> {
         let pending = match output {
             Output::Board if self.link.is_none() => return Vec::new(),
@@ -104,7 +104,7 @@ impl Shared {
 /// Connects the client to the board until the client disconnects, or the board cannot be reached again.
 ///
 /// # Errors
-/// The board has disconnected. A client that disconnects is the normal end.
+/// The board has disconnected and cannot be reached again. A client that disconnects is not an error.
 pub(crate) fn run(link: Link, options: Options) -> Result<(), String> {
     let random = RandomState::new().build_hasher().finish();
     let number = options.settings.framed.then_some((random >> 32) as u16);
@@ -170,7 +170,7 @@ fn serve(shared: &Shared) -> Result<(), String> {
     }
 }
 
-/// Ends the session, and waits for the last output.
+/// Ends the session, and waits at most [`END_LIMIT`] for the last output.
 fn end(shared: &Shared) {
     {
         let mut state = shared.lock();
@@ -213,7 +213,8 @@ fn read_board(shared: &Shared, link: Link) {
             Ok(link) => {
                 let since = Instant::now();
                 let (bytes_came, why) = read_link(shared, link);
-                // A link that is lost soon without any byte does not extend the time, because it may never work.
+                // A link that is soon lost without any byte does not extend the time, because such a link may never
+                // work.
                 if bytes_came || since.elapsed() >= shared.options.reopen || give_up_at.is_none() {
                     give_up_at = Some(Instant::now() + shared.options.reopen);
                     shared.lock().router.log_note(&format!("the board has disconnected: {why}"));
@@ -231,8 +232,8 @@ fn read_board(shared: &Shared, link: Link) {
     }
 }
 
-/// Opens a session on the link, and reads until the link is lost. Returns whether the board has sent anything, and
-/// the error.
+/// Opens a session on the link, and reads until the link is lost. Returns whether the board has sent any byte, and the
+/// error of the link.
 fn read_link(shared: &Shared, link: Link) -> (bool, io::Error) {
     if shared.options.sends_break {
         link.send_break(|| sleep(BREAK));

@@ -70,7 +70,7 @@ impl Lines {
 #[derive(Debug)]
 struct Oversized {
     scanner: Scanner,
-    /// The last bytes of the line, and their position.
+    /// The last bytes of the line, and the position of the first of these bytes.
     window: Vec<u8>,
     window_start: usize,
     id: Option<String>,

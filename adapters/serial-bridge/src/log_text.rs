@@ -1,4 +1,4 @@
-//! Text of the board that is safe to show on a terminal.
+//! Escapes text of the board for the log, which a terminal may show.
 
 use std::collections::VecDeque;
 use std::fmt::Write;

@@ -66,7 +66,7 @@ fn invalid(message: &Message<'_>) -> Damaged {
     }
 }
 
-/// Returns the batch with the members for which `passes` returns `true`, or `None` without such a member.
+/// Returns the batch with the members for which `passes` returns `true`, or `None` if no member passes.
 pub(crate) fn filter_batch(batch: &[u8], mut passes: impl FnMut(&Message<'_>) -> bool) -> Option<Vec<u8>> {
     let members: Vec<&[u8]> = members(batch).map(|member| member.bytes()).collect();
     let mut passed = members.clone();
@@ -165,7 +165,7 @@ pub(crate) fn revision(name: Json<'_>) -> Option<Revision> {
     Revision::ALL.into_iter().find(|revision| name.string().is_some_and(|name| name == *revision.as_str()))
 }
 
-/// Removes white space and control characters around a message. An idle line may produce zeros.
+/// Removes white space and control characters around a message. An idle serial line may produce zero bytes.
 pub(crate) fn trim(line: &[u8]) -> &[u8] {
     let start = line.iter().position(|byte| *byte > b' ').unwrap_or(line.len());
     let end = line.iter().rposition(|byte| *byte > b' ').map_or(start, |last| last + 1);

@@ -202,7 +202,7 @@ impl ServerHandle {
         block_on(self.shared.is_watched(uri))
     }
 
-    /// Updates or ends a task from any thread, unless the task has ended.
+    /// Updates or ends an MCP task from any thread, unless the task has ended.
     ///
     /// `update` runs in the event loop. If `update` returns [`SendError::Busy`], `update` runs again when the
     /// transmit buffer has space. `update` must handle other errors itself, because the server ignores them.

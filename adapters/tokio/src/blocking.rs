@@ -1,4 +1,4 @@
-//! Async adapters for blocking streams, such as stdin, with one thread each.
+//! Async adapters for blocking streams, such as stdin. Each stream has a thread.
 //!
 //! The adapters do not use tokio's own stdin, because the shutdown of a runtime would wait for a blocked read.
 
@@ -135,8 +135,8 @@ impl Output {
 }
 
 impl OutputState {
-    /// Takes the bytes to write next. Returns `None` if the thread must wait. Returns `Some(None)` if the stream is
-    /// closed and all bytes are written.
+    /// Takes the bytes to write next. Returns `None` if the thread must wait. Returns `Some(None)` if `is_closed` is
+    /// set and all bytes are written.
     fn next(&mut self) -> Option<Option<Vec<u8>>> {
         self.writing = !self.bytes.is_empty();
         match self.writing {

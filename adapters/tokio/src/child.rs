@@ -81,8 +81,8 @@ impl ServerProcess {
     }
 }
 
-/// Waits for the future. Returns `None` if `time` or the rest of the deadline expires first. The rest may become
-/// shorter during the wait.
+/// Waits for the future. Returns `None` if `time` or the time that `left` returns expires first. The function calls
+/// `left` again and again, because the close deadline may be set during the wait.
 async fn within<T>(
     time: Duration,
     left: impl Fn() -> Duration,

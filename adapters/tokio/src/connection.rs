@@ -33,8 +33,8 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Runs the client until its end. If the server closes the connection during an attempt with `Connect::Automatic`,
-    /// and the source can be opened again, connects once more with a handshake only.
+    /// Runs the client until it is closed. If the server closes the connection during an attempt with
+    /// `Connect::Automatic`, and the source can be opened again, connects once more with a handshake only.
     pub(crate) async fn run(mut self, mut source: Source, guard: ClientCloseGuard) {
         let start = Instant::now();
         let (error, status) = loop {
@@ -50,7 +50,7 @@ impl Connection {
                 Err(error) => (Err(error.into()), None),
             };
             let Err(error) = outcome else { return guard.close_with(status) };
-            // If the caller no longer waits, the client was closed, and a second attempt is pointless.
+            // If the caller has dropped its future, the client was closed, and a second attempt is pointless.
             let is_awaited = self.report.as_ref().is_some_and(|report| !report.is_closed());
             if !(source.is_reusable() && is_awaited && self.settings.fall_back_to_handshake(&error)) {
                 break (error, status);
@@ -62,7 +62,7 @@ impl Connection {
         guard.close_with(status);
     }
 
-    /// Waits for a future. Returns `None` if the caller no longer waits for the first connection.
+    /// Waits for a future. Returns `None` if the caller drops the receiver of the [`Report`] first.
     async fn while_awaited<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
         let mut future = pin!(future);
         poll_fn(|context| {

@@ -134,8 +134,8 @@ impl Connector {
     /// Most requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application
     /// knows whether a repetition is safe. New requests wait for the next connection until their timeout expires.
     /// [Subscriptions](ClientHandle::listen), and calls that have become tasks, continue. [`Notification::Reconnected`]
-    /// reports that the client may have missed changes. Over HTTP in `2026-07-28`, this also holds for a subscription
-    /// whose own stream breaks. [`subscribe`](ClientHandle::subscribe) and
+    /// reports that the client may have missed changes. Over HTTP in `2026-07-28`, a subscription also continues, with
+    /// this notification, if only its own stream breaks. [`subscribe`](ClientHandle::subscribe) and
     /// [`set_log_level`](ClientHandle::set_log_level) apply to one connection only. [`ClientHandle::server`] describes
     /// the first connection's server.
     ///

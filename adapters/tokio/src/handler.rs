@@ -49,7 +49,7 @@
 //! | `async fn` with a parameter [`Cancellation`] | as a task, to its end |
 //! | `fn` with the item `blocking` (`#[tool(blocking)]`), or a parameter of the table below | on a blocking thread |
 //!
-//! A function of the first row also runs on boards and on threads.
+//! A function of the first row also works in a router of the core on a board, and in a router on threads.
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
 //! does not run immediately owns its arguments and its result: `String`, not `&str`. Exceptions are the variables of a

@@ -65,7 +65,7 @@ impl Serve<'static> {
     ///
     /// Each connection has a separate task and state machine. All connections share the [workers](Serve::workers).
     ///
-    /// All connections share the handler. For a handler with state of each connection, call
+    /// All connections share the handler. For a handler with separate state for each connection, call
     /// [`listen_with`](Serve::listen_with). Each connection calls the handler for one event at a time. A panic of the
     /// handler, or a failed socket, ends only one connection. The observer receives the messages of all connections.
     /// Dropping the future closes all connections.
@@ -102,7 +102,7 @@ impl Serve<'static> {
         .await
     }
 
-    /// Like [`listen`](Serve::listen), with a separate handler for each connection. A handler may contain state.
+    /// Like [`listen`](Serve::listen), with a separate handler for each connection, so a handler may contain state.
     ///
     /// `new_handler` receives the address of the client, and returns the handler of the connection.
     ///

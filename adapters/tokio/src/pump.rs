@@ -85,8 +85,8 @@ pub(crate) trait PumpImpl {
         until: Option<Millis>,
     ) -> Poll<PumpStatus>;
 
-    /// Returns the failure of the last closed stream, until the pump looks for further input. Returns `None` without
-    /// a failure, and for all pumps except HTTP.
+    /// Returns the failure of the last closed HTTP stream, until the pump takes further input. Returns `None` if that
+    /// stream has not failed. Pumps for other transports always return `None`.
     fn failure(&self) -> Option<HttpFailure> {
         None
     }
@@ -166,8 +166,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         self.state.wake()
     }
 
-    /// Reads directly into the space of the state machine, if there is any. Returns `true` if the state machine must
-    /// be polled again.
+    /// Reads directly into the space of the state machine, if the machine is ready to receive. Returns `true` if the
+    /// state machine must be polled again.
     fn try_read(&mut self, context: &mut Context<'_>, mut receive: Receive<'_>) -> bool {
         if !receive.is_ready() {
             return false;
@@ -280,7 +280,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> PumpImpl for Pump<R, W> {
 }
 
 impl OutputState {
-    /// Returns the time until which the pump reads input after a failed write. Returns `None` without such a failure.
+    /// Returns the time until which the pump reads input after a failed write. Returns `None` if no write has failed,
+    /// or the failure was reported.
     fn drain_until(self) -> Option<Millis> {
         match self {
             OutputState::Broken(since) => Some(since.plus(DRAIN_TIME)),

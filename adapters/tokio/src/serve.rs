@@ -37,7 +37,7 @@ pub async fn serve(
     Serve::new(config).stdio(handler).await
 }
 
-/// A server with its limits.
+/// Configures a server and runs it.
 ///
 /// A `Serve` serves one connection, or every connection of a listener (`Serve::listen`, feature `net`).
 ///
@@ -118,8 +118,8 @@ impl<'i> Serve<'i> {
     /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). The function returns when the responses are
     /// written.
     ///
-    /// A panic of the handler closes the connection and propagates to the caller. After a panic of a task, its
-    /// request gets an error response (-32603).
+    /// A panic of the handler closes the connection and propagates to the caller. After a panic in the
+    /// [work](ServerHandle::run) of a request, the request gets an error response (-32603).
     ///
     /// # Errors
     /// The configuration is invalid. A client that disconnects is not an error.

@@ -13,8 +13,8 @@ use mcp_proto::{Level, SendError, Ticket};
 use mcp_proto_handles::{ClientResponse, Defer, RequestError, Responder, Serialize, ServerShared};
 use tokio::sync::Semaphore;
 
-/// Waits for a future. Returns `None` if the request is cancelled before the future is ready. The future of a cancelled
-/// request is never polled.
+/// Waits for a future. Returns `None` if the request is cancelled before the future is ready. After the cancellation,
+/// the future is not polled again.
 pub(crate) async fn unless_cancelled<T>(responder: &Responder, future: impl Future<Output = T>) -> Option<T> {
     let (mut future, cancellation) = (pin!(future), responder.cancellation());
     let mut cancelled = pin!(cancellation.cancelled());
@@ -25,7 +25,7 @@ pub(crate) async fn unless_cancelled<T>(responder: &Responder, future: impl Futu
     .await
 }
 
-/// The handle of a running server, for its handler and any task.
+/// The handle of a running server, for its handler and any async task.
 ///
 /// ```no_run
 /// # use mcp_proto_tokio::server::{Event, ServerConfig};
@@ -184,7 +184,9 @@ impl ServerHandle {
     ///         let server = server.clone();
     ///         tokio::spawn(async move {
     ///             match server.request(&ListRoots).await {
-    ///                 Ok(response) => response.roots().into_iter().flatten().for_each(|root| eprintln!("{}", root.uri())),
+    ///                 Ok(response) => {
+    ///                     response.roots().into_iter().flatten().for_each(|root| eprintln!("{}", root.uri()));
+    ///                 }
     ///                 Err(error) => eprintln!("no roots: {error}"),
     ///             }
     ///         });
@@ -244,7 +246,7 @@ impl ServerHandle {
         self.shared.is_watched(uri).await
     }
 
-    /// Updates or ends a task, unless the task has ended.
+    /// Updates or ends an MCP task, unless the task has ended.
     ///
     /// `update` runs in the event loop. If `update` returns [`SendError::Busy`], `update` runs again when the
     /// transmit buffer has space. `update` must handle other errors itself, because the server ignores them.
@@ -282,9 +284,9 @@ impl ServerHandle {
 
     /// Notifies a client of `2025-11-25` that an elicitation in URL mode is complete: see
     /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. Over HTTP, use
-    /// [`Responder::elicitation_complete`]: this method sends nothing, because the server has many sessions. So a call
-    /// that ended with `require_urls` cannot be completed over HTTP; the client sends it again when its user is done.
-    /// May wait while the client does not read.
+    /// [`Responder::elicitation_complete`]: this method sends nothing, because the server has many sessions. So over
+    /// HTTP, no notification follows a call that ended with `require_urls`. The client sends such a call again when its
+    /// user is done. May wait while the client does not read.
     pub async fn elicitation_complete(&self, id: &str) {
         self.shared.elicitation_complete(id).await;
     }

@@ -13,7 +13,7 @@ use crate::message::{self, Damaged, DamagedKind, error_code, error_response, id_
 
 /// The session mark as a line.
 const MARK_LINE: &[u8] = b"\x04\x04\x04\x04";
-/// Part of the error for a request without a session.
+/// Part of a board's error text for a request without a session.
 const NO_SESSION: &str = "send `initialize` first";
 /// Parts of a message. Damage rarely destroys all parts.
 const ENVELOPE: [&str; 7] =
@@ -139,7 +139,8 @@ impl Router {
         true
     }
 
-    /// If the id is readable, responds with an error to the request that a damaged message contains or answers.
+    /// Handles a damaged message. If its id is readable and the phase is `Running`, a damaged request gets an error
+    /// response, and the client's request with a damaged response fails.
     fn damaged(&mut self, damaged: &Damaged, now: Instant) {
         self.damage_seen(now);
         let Some(id) = damaged.id.as_ref().filter(|_| matches!(self.phase, Phase::Running)) else { return };

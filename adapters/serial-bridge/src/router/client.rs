@@ -76,7 +76,8 @@ impl Router {
                     self.requests.abandon(&id_key(id));
                 }
             }
-            // After a restart, a late response could match a new request of the board with the same id.
+            // Drop a response to a request that is not in flight. After a restart, a late response could match a new
+            // request of the board with the same id.
             MessageKind::Response => {
                 return message.id().is_some_and(|id| self.board_requests.remove(&id_key(id)).is_some());
             }
@@ -85,7 +86,7 @@ impl Router {
         true
     }
 
-    /// Sends an error response for a dropped line, unless the line looks like a response.
+    /// Sends the client an error response for a dropped line, unless the line looks like a response.
     fn refuse(&mut self, damaged: &Damaged) {
         self.log_note(&format!("a line of the client was dropped: {}", damaged.why));
         if damaged.kind == DamagedKind::Response {

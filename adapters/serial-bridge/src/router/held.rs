@@ -48,8 +48,8 @@ impl Held {
         self.lines.iter().find(|held| !held.ids.is_empty()).map(|held| held.since)
     }
 
-    /// Removes the lines with requests for which `is_late` returns `true` for the time at which they were stored.
-    /// Returns the ids of the requests.
+    /// Removes each line with a request, if `is_late` returns `true` for the time at which the line was stored. Returns
+    /// the ids of the requests in the removed lines.
     pub(super) fn take_late(&mut self, is_late: impl Fn(Instant) -> bool) -> Vec<String> {
         let mut late = Vec::new();
         self.lines.retain_mut(|held| {

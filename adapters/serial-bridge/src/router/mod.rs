@@ -73,7 +73,7 @@ pub(crate) struct Router {
     client_lines: Lines,
     board_lines: Lines,
     requests: Requests,
-    /// The ids of the board's requests in flight, by key.
+    /// The JSON texts of the ids of the board's requests in flight, by `id_key`.
     board_requests: BTreeMap<String, String>,
     session: Session,
     /// The revision of the session or of the last stateless request. `None` before either.
@@ -123,7 +123,7 @@ impl Router {
         self.held.is_full()
     }
 
-    /// Returns the number of stored lines, and of requests without a response. Subscriptions do not count.
+    /// Returns the number of stored lines plus the number of requests without a response, except subscriptions.
     pub(crate) fn awaited(&self) -> usize {
         self.requests.awaited() + self.held.len()
     }
@@ -176,7 +176,8 @@ impl Router {
         self.to_client.extend(line.as_bytes());
     }
 
-    /// Ends a request with an error. Repeats a handshake instead, up to the limit of attempts.
+    /// Ends a request with an error, if the request is in flight. Repeats a handshake instead, up to the limit of
+    /// attempts.
     fn fail(&mut self, key: &str, why: &str) {
         let is_handshake = self.requests.get(key).is_some_and(|request| request.is_handshake());
         if is_handshake && self.repeat(key) {
@@ -187,7 +188,8 @@ impl Router {
         }
     }
 
-    /// Sends a request again. Returns `false` if the request is not in flight, or at the limit of attempts.
+    /// Sends a request again, unless its line is still unsent. Returns `false` if the request is not in flight, or the
+    /// limit of attempts is reached.
     fn repeat(&mut self, key: &str) -> bool {
         let Some(request) = self.requests.get(key) else { return false };
         let limit = if request.is_handshake() { HANDSHAKE_TRIES } else { TRIES };
@@ -214,7 +216,7 @@ impl Router {
     }
 }
 
-/// Returns the earlier of two optional times, or `None` if there is no time.
+/// Returns the earlier of two optional times, or `None` if both are `None`.
 fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
 }

@@ -1,13 +1,13 @@
 //! Opens a session with the board, and opens it again after a restart.
 //!
 //! When a bridge starts, the board may still have state of the old client: half a line, a slow call, or unsent output.
-//! So, by default, a session begins with the session mark and a `ping`. The router drops all messages before the
-//! response.
+//! So, by default, a session begins with the session mark and a `ping`. The router drops all messages of the board
+//! before the response to the ping.
 //!
 //! A board that restarts has lost the client's session. The router detects a restart by the mark that a board sends
-//! when it starts, or by a lost link. A third sign is the error for a request without a session. Then most requests in
-//! flight fail, and the router replays the session: it repeats the client's handshake, log level and subscriptions
-//! before it passes on further lines.
+//! when it starts, or by a lost link. A third sign is an error response of the board that asks for `initialize`. Then
+//! most requests in flight fail, and the router replays the session: it repeats the client's handshake, log level and
+//! subscriptions before it passes on further lines.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -19,14 +19,14 @@ use super::earlier;
 use super::session::ReplayLine;
 use crate::message::{cancellation, error_code, request};
 
-/// Time without output after which a ping counts as lost.
+/// Time without output of the board after which a ping counts as lost.
 const SILENCE: Duration = Duration::from_millis(500);
 /// Time without a response after which the first replay counts as lost. The time doubles with each further replay, up
 /// to the time limit for responses.
 pub(super) const REPLAY: Duration = Duration::from_secs(1);
-/// Maximum time after which a replay counts as lost, with a shorter time limit for responses.
+/// Maximum time after which a replay counts as lost, if the time limit for responses is shorter.
 const MAX_REPLAY: Duration = Duration::from_secs(8);
-/// Maximum time after which a replay counts as lost, without a time limit for responses.
+/// Maximum time after which a replay counts as lost, if responses have no time limit.
 const MAX_UNLIMITED_REPLAY: Duration = Duration::from_secs(600);
 
 /// The state of the session with the board.
@@ -35,13 +35,13 @@ pub(super) enum Phase {
     Disconnected,
     /// The board must respond to a ping.
     Opening {
-        /// The common beginning of the ids of all pings. A response to an earlier ping counts, too, because it may take
-        /// longer than the time between two pings.
+        /// The common beginning of the ids of all pings. A response to an earlier ping counts, too, because a response
+        /// may take longer than the time between two pings.
         id: String,
         /// The number of pings sent.
         pings: u32,
         repeat_at: Instant,
-        /// The time at which the router continues without a response. `None` means never.
+        /// The time at which the router continues without a response to a ping. `None` means never.
         give_up_at: Option<Instant>,
     },
     /// The board must respond to the repeated requests of the session.
@@ -140,7 +140,7 @@ impl Router {
         }
     }
 
-    /// Begins a session with the board, with a ping unless the settle time is zero.
+    /// Begins a session with the board. Sends a ping, unless the settle time is zero.
     fn open(&mut self, now: Instant, give_up_at: Option<Instant>) {
         if self.settings.settle.is_zero() {
             self.end_session();
@@ -160,7 +160,7 @@ impl Router {
         self.to_board.extend(request(&format!("\"{id}{pings}\""), "ping", None).as_bytes());
     }
 
-    /// Records that the board has sent output of any kind.
+    /// Postpones the next ping, because the board has sent output of any kind.
     pub(super) fn board_is_alive(&mut self, now: Instant) {
         if let Phase::Opening { repeat_at, .. } = &mut self.phase {
             *repeat_at = now + SILENCE;
@@ -173,7 +173,7 @@ impl Router {
         line.windows(id.len()).any(|text| text == id.as_bytes())
     }
 
-    /// Begins to repeat the requests of the client's session. Without a session, passes on the client's lines.
+    /// Begins to repeat the requests of the client's session. If no session is recorded, passes on the client's lines.
     pub(super) fn replay(&mut self, now: Instant) {
         let session = std::mem::take(&mut self.session);
         let lines = VecDeque::from(session.replay(|| self.next_id()));
@@ -194,7 +194,7 @@ impl Router {
             return true;
         }
         if *is_initialize && message.result().is_none() {
-            // The board itself accepts or refuses the client's further requests.
+            // End the replay, because the board itself accepts or refuses the client's further requests.
             self.log_note("the board refuses to open the session again");
             self.send_next(VecDeque::new(), now);
             return true;

@@ -8,7 +8,8 @@
 //!
 //! A request with an empty result is its own probe, because its result looks like the answer to a ping.
 //!
-//! Without damage, the router probes only requests about which the board is silent for long: see `silence`.
+//! Without damage, the router probes only requests about which the board has sent nothing for a long time: see
+//! `silence`.
 
 use std::time::{Duration, Instant};
 
@@ -22,13 +23,13 @@ use crate::message::{error_code, request};
 const FIRST: Duration = Duration::from_millis(100);
 /// Maximum delay of later probes.
 const MAX_DELAY: Duration = Duration::from_secs(2);
-/// The number of requests that are probed at once. A board has a small receive buffer.
+/// Maximum number of requests that are probed at once, because a board has a small receive buffer.
 const MAX_PROBES: usize = 4;
 
 /// The schedule of probes.
 #[derive(Debug, Default)]
 pub(super) struct Probe {
-    /// The time of the next probe, and the delay of the probe after that. `None` until damage was seen.
+    /// The time of the next probe, and the delay of the probe after that. `None` until the first damaged line.
     next: Option<(Instant, Duration)>,
 }
 
@@ -39,7 +40,7 @@ impl Probe {
 }
 
 impl Request {
-    /// Records a probe, and returns its line.
+    /// Records a probe, and returns its line with a line break.
     pub(super) fn probe(&mut self, now: Instant) -> Vec<u8> {
         (self.probes, self.checked) = (self.probes + 1, now);
         if self.has_empty_result() {
@@ -74,7 +75,8 @@ impl Router {
     pub(super) fn probe_answered(&mut self, key: &str, message: &Message<'_>, now: Instant) -> bool {
         let Some(request) = self.requests.get(key) else { return false };
         if request.probes > 0 && error_code(message) == Some(code::INVALID_REQUEST.into()) {
-            // The request is still in flight. If this is its response instead, the answer to the probe follows.
+            // The request is still in flight. If the message is the response to the request instead, the answer to the
+            // probe follows.
             (request.probes, request.is_refused) = (request.probes - 1, true);
             request.confirm(now);
             return true;

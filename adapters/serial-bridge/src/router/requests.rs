@@ -9,7 +9,7 @@ use mcp_proto::{Revision, methods};
 use crate::message::{self, id_key};
 
 const STATELESS: &str = "io.modelcontextprotocol/protocolVersion";
-/// The number of ended requests whose late responses are expected.
+/// Maximum number of ended requests whose late responses are expected.
 const MAX_ENDED: usize = 64;
 
 /// The purpose of a request, as far as the bridge distinguishes it.
@@ -71,7 +71,7 @@ pub(crate) struct Request {
     pub(crate) silent_probes: u32,
     /// The key of the progress token: see [`id_key`].
     pub(crate) progress_token: Option<String>,
-    /// The position in the order of requests.
+    /// The position in the order in which the client sent its requests.
     order: u64,
 }
 
@@ -161,7 +161,7 @@ impl Requests {
         self.ended.push_back(key.to_owned());
     }
 
-    /// Returns whether a late response for this key is expected.
+    /// Returns whether a late response to an ended request with this key is expected.
     pub(crate) fn has_ended(&self, key: &str) -> bool {
         self.ended.iter().any(|ended| ended == key)
     }
@@ -190,7 +190,8 @@ impl Requests {
         self.in_flight.is_empty()
     }
 
-    /// Returns the number of requests whose responses are awaited before the bridge exits: all but subscriptions.
+    /// Returns the number of requests in flight, except subscriptions. The bridge waits for their responses before it
+    /// exits.
     pub(crate) fn awaited(&self) -> usize {
         self.in_flight.values().filter(|request| request.purpose != Purpose::Listen).count()
     }

@@ -1,15 +1,15 @@
 //! Ends requests about which the board has sent nothing for too long.
 //!
 //! A request can get lost without any sign, when damage turns the request into text that the board ignores. So, after
-//! a part of the time limit, the router sends a probe, as the module `probe` does after damage. A server that still
-//! has the request refuses the probe, and the time starts anew. If the server answers the probe, the request was lost.
-//! If the server does not answer at all, the request fails at the time limit. In both cases the client gets an error
-//! with the id of its request, but a handshake is sent again first.
+//! each of the first three quarters of the time limit, the router sends a probe, as the module `probe` does after
+//! damage. A server that still has the request refuses the probe, and the time starts anew. If the server answers the
+//! probe, the request was lost. If the server does not answer at all, the request fails at the time limit. In both
+//! cases the client gets an error with the id of its request, but a handshake is sent again first.
 //!
 //! Three signs restart the time of a request: its progress, the end of a long message of the board, and the end of the
 //! board's own request to the client. Without frames, waiting output restarts the time, because the line is busy. With
-//! frames, it does so only while the board confirms frames. A request that is still unsent at its end is removed from
-//! the output.
+//! frames, waiting output does so only while the board confirms frames. A request that is still unsent at its time
+//! limit is removed from the output.
 //!
 //! A request that waits until the board is ready has the same time limit, and is not probed.
 
@@ -31,8 +31,7 @@ const TRANSIT: Duration = Duration::from_secs(1);
 const LATE: &str = "the board did not respond in time";
 
 impl Requests {
-    /// Returns when the next request is due for a probe or for its end. Returns `None` without a request that has a
-    /// limit.
+    /// Returns when the next request is due for a probe or for its end. Returns `None` if no request has a time limit.
     pub(super) fn silence_deadline(&self, limit: Duration) -> Option<Instant> {
         let limited = self.all().filter(|request| request.is_limited() && !limit.is_zero());
         limited.map(|request| request.confirmed_at + limit / CHECKS).min()
@@ -47,7 +46,7 @@ impl Request {
 }
 
 impl Router {
-    /// Probes requests about which the board is silent, and ends those that are due for their end.
+    /// Probes requests about which the board is silent, and fails those whose time limit has expired.
     pub(super) fn check_silence(&mut self, now: Instant) {
         let limit = self.settings.timeout;
         if limit.is_zero() {
@@ -92,8 +91,8 @@ impl Router {
         }
     }
 
-    /// Returns when the next request fails that waits until the board is ready. Returns `None` without such a request
-    /// that has a limit.
+    /// Returns when the next request fails because it has waited for the board too long. Returns `None` if no request
+    /// waits with a time limit.
     pub(super) fn waiting_deadline(&self) -> Option<Instant> {
         match self.phase {
             // At the given time, the router sends the request without a response to the ping.

@@ -53,8 +53,8 @@ impl Connector {
     /// ```
     ///
     /// # Errors
-    /// See [`ConnectError`]. A server that refuses the requests or cannot be reached is a [`ConnectError::Http`].
-    /// Later, such a failure ends one request with [`CallError::Http`](crate::CallError::Http).
+    /// See [`ConnectError`]. [`ConnectError::Http`]: the server refuses the requests or cannot be reached. On an
+    /// established connection, such a failure ends one request with [`CallError::Http`](crate::CallError::Http).
     pub async fn http(mut self, endpoint: HttpEndpoint) -> Result<ClientHandle, ConnectError> {
         self.settings.use_http();
         self.reconnect.get_or_insert(Reconnect::DEFAULT);

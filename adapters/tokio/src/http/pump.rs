@@ -36,8 +36,8 @@ impl HttpPump {
         HttpPump { state: PumpState::new(start), exchanges, tasks, ending: None }
     }
 
-    /// Ends the session on the server, and waits for the confirmation. Returns [`PumpStatus::Woken`] at the time
-    /// `until`, so that the owner can limit the wait.
+    /// Ends the session on the server, if there is one, and waits at most [`END_TIME`] for the confirmation. Returns
+    /// [`PumpStatus::Woken`] at the time `until` or after a wake-up, so that the owner can limit the wait.
     fn poll_end(
         &mut self,
         context: &mut Context<'_>,
@@ -143,7 +143,8 @@ impl Tasks {
     }
 }
 
-/// A task that is aborted when this value is dropped. If the response is not complete, the abort closes its connection.
+/// A task that is aborted when this value is dropped. If the response is incomplete, the abort closes the HTTP
+/// connection.
 struct AbortOnDrop(AbortHandle);
 
 impl Drop for AbortOnDrop {
