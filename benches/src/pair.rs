@@ -67,8 +67,8 @@ pub async fn echo(
     }
 }
 
-/// Reports time and allocations of a call. The contestants of all cases take turns, and each turn makes `count`
-/// calls.
+/// Reports time and allocations of a call. The contestants of all cases take turns, and each run of a contestant makes
+/// `count` calls.
 fn compare(effort: Effort, count: usize, mut entries: Vec<(String, Contestant<'_>)>) {
     interleave_cases("pair", effort, count as f64, &mut entries);
     for (case, contestant) in &mut entries {

@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 use tokio::sync::Notify;
 use workloads::dialect::Dialect;
 
-/// Responds to `echo` and `again` at once, and to `hold` after `release` has woken it.
+/// Responds to `echo` and `again` at once, and to `hold` after a notification of `release`.
 #[derive(Clone)]
 pub struct Echo {
     tool_router: ToolRouter<Self>,

@@ -1,4 +1,4 @@
-//! Values of a JSON text by their path, without a tree.
+//! Finds values of a JSON text by their path, without building a tree.
 
 use mcp_proto::Decimal;
 use mcp_proto::json::{Json, Kind};

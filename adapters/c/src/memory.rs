@@ -9,10 +9,10 @@ use crate::status::mcp_status_t;
 /// Returns the string at `text`.
 ///
 /// # Errors
-/// `MCP_ERROR_NULL`, or `MCP_ERROR_UTF8` if the string is not valid UTF-8.
+/// `MCP_ERROR_NULL`: `text` is NULL. `MCP_ERROR_UTF8`: the string is not valid UTF-8.
 ///
 /// # Safety
-/// `text` is NULL, or a string that ends with a zero byte and does not change for `'a`.
+/// `text` is NULL, or points to a string that ends with a zero byte and does not change for `'a`.
 pub(crate) unsafe fn string<'a>(text: *const c_char) -> Result<&'a str, mcp_status_t> {
     if text.is_null() {
         return Err(mcp_status_t::MCP_ERROR_NULL);

@@ -12,7 +12,7 @@ use crate::table::Tables;
 
 /// The actions that C may perform between two polls: move bytes, or respond to a request.
 pub(crate) enum Current<'a> {
-    /// Nothing but poll.
+    /// Only poll.
     Nothing,
     /// Move bytes.
     Moves(Moves<'a>),
@@ -191,7 +191,8 @@ impl Current<'_> {
 }
 
 impl<'a> Current<'a> {
-    /// Returns the bytes that can move now, or `None` if the machine does not move bytes.
+    /// Returns the transfer of the last poll. Returns `None` if that poll returned an event, or another function has
+    /// invalidated the transfer.
     pub(crate) fn moves(&mut self) -> Option<&mut Moves<'a>> {
         if let Current::Moves(moves) = self { Some(moves) } else { None }
     }

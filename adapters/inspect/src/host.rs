@@ -110,7 +110,7 @@ fn option_value(answers: &[(String, String)], name: &str) -> Option<String> {
     answers.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
 }
 
-/// Shows a prompt and reads a line from the terminal. Returns `None` without a terminal or without input.
+/// Shows a prompt and reads a line from the terminal. Returns `None` if stdin is not a terminal, or has ended.
 fn prompt_user(what: &str) -> Option<String> {
     if !std::io::stdin().is_terminal() {
         return None;

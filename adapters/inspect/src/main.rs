@@ -15,7 +15,8 @@
 //! options, or on the terminal. The exit code is 0 if every option succeeded.
 //!
 //! With `--check`, the program runs a set of requests, and a monitor reports the violations of the specification. With
-//! `--tap`, the program stands between another client and the server. With `--web`, a page shows the session live.
+//! `--tap`, the program forwards the messages between another client and the server, and records them. With `--web`, a
+//! page shows the session live.
 
 #[macro_use]
 mod terminal;
@@ -212,8 +213,8 @@ fn supports_tasks(client: &ClientHandle, tool: &str) -> Result<bool, String> {
 
 /// Subscribes to resources and, in the stateless era, to all lists.
 ///
-/// In the stateless era, the subscription ends when the returned value is dropped. If the program has no time to
-/// listen, it does not subscribe in this era.
+/// In the stateless era, the subscription ends when the returned value is dropped. Returns `None` in the handshake era,
+/// and without a subscription in the stateless era if the time of `--listen` is zero.
 fn subscribe(client: &ClientHandle, arguments: &Arguments) -> Result<Option<Subscription>, String> {
     let uris: Vec<&str> = arguments.subscribe.iter().map(String::as_str).collect();
     if is_of(client, Era::Handshake) {

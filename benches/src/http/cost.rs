@@ -21,8 +21,8 @@ struct Contestant {
 }
 
 impl Contestant {
-    /// Makes `count` calls, at least one per connection. Each connection sends its next call after the response to
-    /// the previous one.
+    /// Makes `count` calls. `count` must not be less than the number of connections. Each connection sends its next
+    /// call after the response to the previous one.
     fn call(&mut self, text: &str, count: usize) {
         let connections = self.clients.len();
         self.clients.iter_mut().for_each(|client| client.send(text));

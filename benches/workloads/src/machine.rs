@@ -67,7 +67,7 @@ pub fn connected(
 /// server sends.
 ///
 /// # Panics
-/// If the server receives anything but calls, or ends.
+/// If the server receives anything but opening messages and calls, or ends.
 pub fn feed(server: &mut Server<'_>, input: &[u8], piece: usize) -> usize {
     feed_with(server, input, piece, &mut echo)
 }
@@ -75,7 +75,7 @@ pub fn feed(server: &mut Server<'_>, input: &[u8], piece: usize) -> usize {
 /// Passes the input to the server like [`feed`], but responds to calls with `respond`.
 ///
 /// # Panics
-/// If the server receives anything but calls, or ends.
+/// If the server receives anything but opening messages and calls, or ends.
 pub fn feed_with(
     server: &mut Server<'_>,
     mut input: &[u8],

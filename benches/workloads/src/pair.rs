@@ -129,7 +129,7 @@ impl Pair {
     pub fn exchange(&mut self, count: usize) {
         let mut at = 0;
         for _ in 0..count {
-            // Respond out of order. If the stride is coprime to the length, as it usually is, every call has its turn.
+            // Respond out of order, with a large stride through the deferred calls.
             at = (at + 7919) % self.held.len();
             let ticket = self.held.swap_remove(at);
             self.server.reply(ticket).expect("it is held").text("");
@@ -208,7 +208,7 @@ impl Calls<'_> {
     const NONE: Calls<'static> =
         Calls { tools: ["", ""], text: "", options: Options::DEFAULT, left: 0, window: 0, in_flight: 0 };
 
-    /// Makes calls, as many as the window has, if none is in flight.
+    /// If no call is in flight, makes up to `window` calls.
     fn send(&mut self, client: &mut Client<'static>) {
         if self.in_flight > 0 {
             return;

@@ -66,7 +66,8 @@ fn announce(web: &Web, log: Option<&mut Box<dyn Write + Send>>) {
     }
 }
 
-/// Forwards bytes until either end closes. Records the bytes first, so that the record shows causes before effects.
+/// Forwards bytes until the source ends, or the target closes. Records the bytes first, so that the record shows a
+/// request before its response.
 fn forward(sender: Sender, mut source: impl Read, mut target: impl Write, record: &Mutex<Record>) {
     let record = || record.lock().unwrap_or_else(PoisonError::into_inner);
     let mut buffer = vec![0; 64 << 10];

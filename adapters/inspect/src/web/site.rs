@@ -36,7 +36,7 @@ pub(super) struct Site {
     connections: AtomicUsize,
 }
 
-/// One of the open connections, until it is dropped.
+/// An open connection. Dropping this value decrements the number of open connections.
 struct Connection(Arc<Site>);
 
 impl Drop for Connection {
