@@ -130,7 +130,7 @@ pub(crate) fn check(response: &[u8], server: &str, dialect: Dialect, text: &str)
     let response: Response<'_> = serde_json::from_slice(response).expect("a response");
     let (id, result) = (response.number(), &response.result);
     assert!(result.content[0].text == numbered(id, text), "{server}: another text");
-    // Results of 2026-07-28 have a type; those of the handshake era have none.
+    // Results have a type only in 2026-07-28.
     assert_eq!(result.result_type.is_some(), dialect.is_stateless(), "{server}");
     id
 }

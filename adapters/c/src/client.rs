@@ -152,7 +152,7 @@ unsafe fn machine(client: *mut mcp_client_t) -> &'static mut Client<'static> {
 /// Returns the [`Moves`] of the last poll.
 ///
 /// # Safety
-/// The pointer is to an initialized client. The calling function does not keep the reference after it returns.
+/// The pointer is to an initialized client. The calling function does not keep the reference after returning.
 unsafe fn moves<'a>(client: *mut mcp_client_t) -> &'a mut Moves<'static> {
     // SAFETY: the client is initialized, and nothing else refers to the field `moves`.
     unsafe { &mut (*client.cast::<Storage>()).moves }
@@ -161,7 +161,7 @@ unsafe fn moves<'a>(client: *mut mcp_client_t) -> &'a mut Moves<'static> {
 /// Returns the flag `ended`.
 ///
 /// # Safety
-/// The pointer is to an initialized client. The calling function does not keep the reference after it returns.
+/// The pointer is to an initialized client. The calling function does not keep the reference after returning.
 unsafe fn ended<'a>(client: *mut mcp_client_t) -> &'a mut bool {
     // SAFETY: the client is initialized, and nothing else refers to the field `ended`.
     unsafe { &mut (*client.cast::<Storage>()).ended }

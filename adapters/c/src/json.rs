@@ -48,7 +48,8 @@ pub(crate) fn integer(json: Json<'_>, path: &str) -> Result<i64, mcp_status_t> {
 fn whole(number: &str) -> Option<i64> {
     // `magnitude` has the digits up to the last one that is not zero, and `pending` counts the zeros after that digit.
     let (mut magnitude, mut pending) = (0, 0i32);
-    // `zeros` is minus the number of digits after the point. `sign` is the sign of the exponent, and 0 before it.
+    // `zeros` is minus the number of digits after the point. `sign` is the sign of the exponent, and 0 before the
+    // exponent.
     let (mut fraction, mut zeros, mut sign, mut power) = (0, 0i32, 0, 0i32);
     for byte in number.bytes() {
         let digit = byte.wrapping_sub(b'0');

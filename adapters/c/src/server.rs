@@ -162,7 +162,7 @@ unsafe fn machine(server: *mut mcp_server_t) -> &'static mut Server<'static> {
 /// Returns the current request or transfer, which the last poll or `mcp_server_resume` stored.
 ///
 /// # Safety
-/// The pointer is to an initialized server. The calling function does not keep the reference after it returns.
+/// The pointer is to an initialized server. The calling function does not keep the reference after returning.
 unsafe fn current<'a>(server: *mut mcp_server_t) -> &'a mut Current<'static> {
     // SAFETY: the server is initialized, and the value of `current` does not refer to itself.
     unsafe { &mut (*server.cast::<Storage>()).current }
@@ -171,7 +171,7 @@ unsafe fn current<'a>(server: *mut mcp_server_t) -> &'a mut Current<'static> {
 /// Returns the flag `ended`.
 ///
 /// # Safety
-/// The pointer is to an initialized server. The calling function does not keep the reference after it returns.
+/// The pointer is to an initialized server. The calling function does not keep the reference after returning.
 unsafe fn ended<'a>(server: *mut mcp_server_t) -> &'a mut bool {
     // SAFETY: the server is initialized, and nothing else refers to the field `ended`.
     unsafe { &mut (*server.cast::<Storage>()).ended }

@@ -213,8 +213,8 @@ fn supports_tasks(client: &ClientHandle, tool: &str) -> Result<bool, String> {
 
 /// Subscribes to resources and, in the stateless era, to all lists.
 ///
-/// In the stateless era, the subscription ends when the returned value is dropped. Returns `None` in the handshake era,
-/// and without a subscription in the stateless era if the time of `--listen` is zero.
+/// In the stateless era, the subscription ends when the returned value is dropped. Returns `None` in the handshake era.
+/// If the time of `--listen` is zero, does not subscribe in the stateless era, and also returns `None`.
 fn subscribe(client: &ClientHandle, arguments: &Arguments) -> Result<Option<Subscription>, String> {
     let uris: Vec<&str> = arguments.subscribe.iter().map(String::as_str).collect();
     if is_of(client, Era::Handshake) {

@@ -228,7 +228,8 @@ impl Arguments {
     }
 }
 
-/// Stores the value of an option that is a request. A second value would replace the first one, so it is an error.
+/// Stores the value of an option that is a request. A second value is an error, because it would replace the first
+/// value.
 fn once<T>(target: &mut Option<T>, option: &str, value: T) -> Result<(), String> {
     match target.replace(value) {
         Some(_) => Err(format!("{option} may be given once")),

@@ -21,8 +21,8 @@ pub(crate) fn lines(text: Arguments<'_>) -> String {
     text.to_string().split('\n').map(|line| format!("{}\n", Printable(line))).collect()
 }
 
-/// Writes to stdout, and flushes. If the text cannot be written, for example because `head` has closed the pipe, ends
-/// the program with exit code 1, because the output is incomplete.
+/// Writes to stdout, and flushes. If the text cannot be written, ends the program with exit code 1, because the output
+/// is incomplete. For example, `head` may have closed the pipe.
 pub(crate) fn write(text: &str) {
     let mut stdout = io::stdout().lock();
     if stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err() {

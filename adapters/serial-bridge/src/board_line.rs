@@ -110,7 +110,8 @@ impl Framed {
                 router.output_confirmed(now);
             }
             if self.link.take_reset() {
-                // The board has restarted: pass a session mark to the router, as a board without frames sends it.
+                // The board has restarted: pass a session mark to the router, because a board without frames sends such
+                // a mark.
                 router.board_input(MARK.as_bytes(), now);
             }
             let received = self.link.received();

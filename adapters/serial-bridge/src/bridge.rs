@@ -50,8 +50,8 @@ struct State {
 }
 
 impl State {
-    /// Removes and returns the next piece of output, which is empty if there is none. A piece is short, because a
-    /// restart of the board drops only output that is not taken yet.
+    /// Removes and returns the next piece of output. The piece is empty if there is no output, and for the board while
+    /// the link is lost. A piece is short, because a restart of the board drops only output that is not taken yet.
     fn take(&mut self, output: Output) -> Vec<u8> {
         let pending = match output {
             Output::Board if self.link.is_none() => return Vec::new(),

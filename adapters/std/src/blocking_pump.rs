@@ -40,7 +40,7 @@ struct Shared {
 }
 
 struct State {
-    /// The bytes that the reader thread has passed on, until the owner fetches them. If `filled` is zero, the buffer
+    /// The bytes that the reader thread has passed on, and the owner has not fetched. If `filled` is zero, the buffer
     /// holds no bytes.
     buffer: Vec<u8>,
     filled: usize,

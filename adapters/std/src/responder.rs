@@ -72,14 +72,14 @@ impl Responder {
     ///
     /// Use [messages](Reply::messages) for a prompt, [contents](Reply::contents) for a read, and
     /// [values](Reply::values) for a completion. `answer` runs on the server's thread when the transmit buffer has
-    /// space.
+    /// space. If the request has ended, the server drops `answer` without a call.
     pub fn answer(self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
         self.inner.answer(answer);
     }
 
     /// Opens a response in chunks, and returns the writer of the chunks. The content may be larger than the transmit
-    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). Waits until no other chunked response is
-    /// open.
+    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). If each message is a line, the method waits
+    /// until no other chunked response is open.
     ///
     /// After this call, the timeout of the request is
     /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and restarts with every chunk.
@@ -179,7 +179,7 @@ impl Responder {
         block_on(self.inner.notify(method, params));
     }
 
-    /// Notifies the client that a list or a resource has changed.
+    /// Notifies the client or, over HTTP, all clients that a list or a resource has changed.
     pub fn changed(&self, change: Change<'_>) {
         self.inner.changed(change);
     }

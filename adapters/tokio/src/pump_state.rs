@@ -16,7 +16,7 @@ const MAX_EVENTS: u8 = 32;
 pub(crate) struct PumpState {
     start: Instant,
     woken: Arc<Signal<bool>>,
-    /// The timer, while there is a deadline.
+    /// The timer of the current deadline. `None`: no deadline.
     timer: Option<Pin<Box<Sleep>>>,
     /// Number of consecutive polls that returned a status.
     events: u8,

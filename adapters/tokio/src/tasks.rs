@@ -160,7 +160,7 @@ impl ServerHandle {
         self.shared.notify(Some(ticket), method, params)
     }
 
-    /// Notifies the client that a list or a resource has changed.
+    /// Notifies the client or, over HTTP, all clients that a list or a resource has changed.
     pub fn changed(&self, change: Change<'_>) {
         self.shared.changed(change);
     }

@@ -146,8 +146,8 @@ impl Pair {
 
     /// Makes the calls, and runs both machines until they transfer no more bytes.
     ///
-    /// Each poll offers both directions: the response goes into the space that the client offered together with the
-    /// call, and the next call into the space that the server offered together with the response.
+    /// Each poll offers both directions. The response goes into the space that the client offered together with the
+    /// call. The next call goes into the space that the server offered together with the response.
     fn run<'c>(&mut self, mut calls: Calls<'c>) -> Calls<'c> {
         calls.send(&mut self.client);
         let Action::Io(io) = self.client.poll(Millis(0)) else { panic!("nothing has arrived") };

@@ -6,8 +6,8 @@
 //!
 //! A board that restarts has lost the client's session. The router detects a restart by the mark that a board sends
 //! when it starts, or by a lost link. A third sign is an error response of the board that asks for `initialize`. Then
-//! most requests in flight fail, and the router replays the session: it repeats the client's handshake, log level and
-//! subscriptions before it passes on further lines.
+//! most requests in flight fail, and the router replays the session. The replay repeats the client's handshake, log
+//! level and subscriptions before the router passes on further lines.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -12,7 +12,7 @@ const STATELESS: &str = "io.modelcontextprotocol/protocolVersion";
 /// Maximum number of ended requests whose late responses are expected.
 const MAX_ENDED: usize = 64;
 
-/// The purpose of a request, as far as the bridge distinguishes it.
+/// The purposes of requests that the bridge distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Initialize,
@@ -87,8 +87,8 @@ impl Request {
         matches!(self.purpose, Purpose::Initialize | Purpose::Discover)
     }
 
-    /// Returns whether the result of the request is empty, as that of a `ping`. A repetition of such a request changes
-    /// nothing.
+    /// Returns whether the result of the request is empty, like the result of a `ping`. A repetition of such a request
+    /// changes nothing.
     pub(crate) fn has_empty_result(&self) -> bool {
         matches!(self.purpose, Purpose::Ping | Purpose::SetLevel | Purpose::Subscribe | Purpose::Unsubscribe)
     }

@@ -1,4 +1,4 @@
-//! The client's session in the handshake era, recorded so that it can be opened again.
+//! The client's session in the handshake era, recorded for a replay.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use mcp_proto::rpc::Message;
 use super::requests::{Purpose, Request};
 use crate::message::request;
 
-/// The client's session, as far as the board has confirmed it.
+/// The client's session: its requests that the board has answered with a result.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     /// The client's `initialize`.

@@ -65,7 +65,7 @@ struct OpenConnection<'c, 'i, H> {
     input: Vec<u8>,
     /// The range of `input` that is not parsed yet.
     unread: Range<usize>,
-    /// The body of the request, as far as it has arrived.
+    /// The part of the request's body that has arrived.
     body: Vec<u8>,
     /// The space for the head of a response, whose length depends on the challenge of the application.
     response_head: Vec<u8>,

@@ -32,7 +32,7 @@ const REPLAY_BUFFER: usize = 4 << 20;
 /// The time for connections to end after the server has closed.
 const END_TIME: Duration = Duration::from_secs(2);
 
-/// The machines. One thread at a time uses them.
+/// The machines, which one thread at a time uses.
 pub(super) struct Machines<'i> {
     pub(super) core: HttpMachines<'i>,
     /// The connections that wait for output of their exchanges.

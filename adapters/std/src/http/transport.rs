@@ -70,7 +70,8 @@ impl Transport {
         self.perform(action)
     }
 
-    /// Sends a request that is due without a new message. Returns `false` if none is due.
+    /// Performs the next due action that needs no new message: see [`HttpExchanges::send_due`]. Returns `false` if
+    /// nothing is due.
     pub(super) fn send_due(&mut self, now: Millis) -> bool {
         let action = self.exchanges.send_due(now);
         self.perform(action)
