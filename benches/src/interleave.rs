@@ -77,7 +77,7 @@ pub fn interleave_cases(part: &str, effort: Effort, units: f64, entries: &mut [(
     }
 }
 
-/// Prints the median and the quartiles of these values as a line of JSON. Without values, prints nothing.
+/// Prints the median and the quartiles of these values as a line of JSON. Prints nothing if there are no values.
 pub fn report(part: &str, case: &str, contestant: &str, unit: &str, mut values: Vec<f64>) {
     values.sort_by(f64::total_cmp);
     let Some(median) = values.get(values.len() / 2) else { return };

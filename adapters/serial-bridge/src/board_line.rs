@@ -34,7 +34,8 @@ impl BoardLine {
         BoardLine { framed: link.map(|link| Framed { link, start: now, text: Vec::new(), show_at: None }) }
     }
 
-    /// Begins a new session of the framed link. Call this method after the port was lost. Does nothing without frames.
+    /// Begins a new session of the framed link. Call this method after the port was lost. Does nothing if the line has
+    /// plain bytes.
     pub(crate) fn restart(&mut self) {
         if let Some(framed) = &mut self.framed {
             framed.link.restart();

@@ -2,7 +2,8 @@
 //!
 //! The thread that owns the state machine reads and writes. A write may be partial, and blocks only if `poll` does not
 //! support the stream. Between reads and writes, the thread waits with `poll` for input, output space, a wake-up or the
-//! deadline. A blocking read replaces `poll` if the thread waits for input only, without wakers and without a deadline.
+//! deadline. A blocking read replaces `poll` if only input can end the wait: there is no waker, no deadline and no full
+//! output.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};

@@ -134,8 +134,8 @@ impl<'i> Serve<'i> {
     }
 }
 
-/// A server that is ready for its connection. The listener's thread creates each server without an observer, because
-/// the creation takes the most stack memory. Each thread keeps the stack memory that the thread has used.
+/// A server that is ready for its connection. If there is no observer, the listener's thread creates the server,
+/// because the creation takes the most stack memory. Each thread keeps the stack memory that the thread has used.
 pub(crate) struct Session<'s> {
     server: Box<Server<'s>>,
     request_limit: usize,

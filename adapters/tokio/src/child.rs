@@ -82,7 +82,7 @@ impl ServerProcess {
 }
 
 /// Waits for the future. Returns `None` if `time` or the time that `left` returns expires first. The function calls
-/// `left` again and again, because the close deadline may be set during the wait.
+/// `left` repeatedly, because the close deadline may be set during the wait.
 async fn within<T>(
     time: Duration,
     left: impl Fn() -> Duration,

@@ -59,7 +59,7 @@ pub(crate) struct Request {
     pub(crate) resend: bool,
     /// Number of times that the request was sent again because of damage or a missing session.
     pub(crate) resent: u32,
-    /// The number of probes without an answer.
+    /// The number of probes that the board has not answered.
     pub(crate) probes: u32,
     /// Whether the board has refused a probe. The refusal may also have been the response to the request.
     pub(crate) is_refused: bool,

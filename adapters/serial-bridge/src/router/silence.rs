@@ -95,7 +95,7 @@ impl Router {
     /// waits with a time limit.
     pub(super) fn waiting_deadline(&self) -> Option<Instant> {
         match self.phase {
-            // At the given time, the router sends the request without a response to the ping.
+            // At `give_up_at`, the router sends the request even if the ping has no response.
             Phase::Running | Phase::Opening { give_up_at: Some(_), .. } => return None,
             Phase::Opening { .. } | Phase::Replaying { .. } | Phase::Disconnected => {}
         }

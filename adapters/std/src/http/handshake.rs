@@ -67,7 +67,7 @@ impl Handshake {
         self.repeated.map(|_| self.repeated_until)
     }
 
-    /// Ends the repeated handshake without a session.
+    /// Ends the repeated handshake without a new session. Does nothing if no repeated handshake is in progress.
     pub(super) fn give_up(&mut self, outgoing: &mut VecDeque<Outgoing>) {
         if let Some(stream) = self.repeated.take() {
             outgoing.retain(|message| message.relation != Relation::Request(stream));

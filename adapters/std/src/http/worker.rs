@@ -70,7 +70,7 @@ impl Reports {
         self.pump.notify_one();
     }
 
-    /// Closes the queue. A busy thread ends when it next reports bytes of a body, or the end of its exchange.
+    /// Closes the queue. A busy thread ends when the thread next reports bytes of a body, or the end of its exchange.
     pub(super) fn close(&self) {
         lock(&self.queue).is_closed = true;
         self.workers.notify_all();
