@@ -71,7 +71,7 @@ Examples:
   mcp-inspect --check -- target/debug/my-server
   mcp-inspect --tap --web 8080 --log session.log -- target/debug/my-server";
 
-/// The meaning of the command line.
+/// The parsed command line.
 #[derive(Debug)]
 pub(crate) enum Parsed {
     /// Run with these arguments.
@@ -80,7 +80,7 @@ pub(crate) enum Parsed {
     Text(String),
 }
 
-/// The kind of work that the program does.
+/// The mode of the program.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Shows the server, and performs the options.
