@@ -179,7 +179,8 @@ impl Responder {
         block_on(self.inner.notify(method, params));
     }
 
-    /// Notifies the client or, over HTTP, all clients that a list or a resource has changed.
+    /// Notifies the client that a list or a resource has changed. Over HTTP, notifies all clients that receive such
+    /// changes.
     pub fn changed(&self, change: Change<'_>) {
         self.inner.changed(change);
     }

@@ -109,8 +109,8 @@ impl ServerHandle {
         block_on(self.shared.notify(Some(ticket), method, params));
     }
 
-    /// Notifies the client or, over HTTP, all clients that a list or a resource has changed. Any thread may call this
-    /// method.
+    /// Notifies the client, from any thread, that a list or a resource has changed. Over HTTP, notifies all clients
+    /// that receive such changes.
     pub fn changed(&self, change: Change<'_>) {
         self.shared.changed(change);
     }

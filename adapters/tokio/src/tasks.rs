@@ -160,7 +160,8 @@ impl ServerHandle {
         self.shared.notify(Some(ticket), method, params)
     }
 
-    /// Notifies the client or, over HTTP, all clients that a list or a resource has changed.
+    /// Notifies the client that a list or a resource has changed. Over HTTP, notifies all clients that receive such
+    /// changes.
     pub fn changed(&self, change: Change<'_>) {
         self.shared.changed(change);
     }

@@ -163,7 +163,7 @@ fn time_calls(server: &Server, case: &str, between: impl FnMut()) {
     time(&mut Client::open(server, Dialect::Stateless), server, case, between);
 }
 
-/// Reports the median, the percentile 99 and the maximum of the times of calls.
+/// Reports the median, the percentile 99 and the maximum of the times of calls. Runs `between` before each call.
 fn time(client: &mut Client, server: &Server, case: &str, mut between: impl FnMut()) {
     let text = inputs::prose(16);
     let mut times = Vec::new();
