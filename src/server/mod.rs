@@ -5,15 +5,15 @@
 //!
 //! | feature | events | response methods |
 //! |---|---|---|
-//! | [`Tools`] | [`Event::Call`], [`Event::ListTools`] | [`Call::text`], [`Call::content`], [`Call::fail`], … |
-//! | [`Resources`] | [`Event::ReadResource`], [`Event::ListResources`], … | [`ReadResource::text`], … |
+//! | [`Tools`] | [`Event::Call`], [`Event::ListTools`] | [`Call::text`], [`content`](Call::content), [`fail`](Call::fail), … |
+//! | [`Resources`] | [`Event::ReadResource`], [`Event::ListResources`], [`Event::ListTemplates`] | [`ReadResource::text`], [`blob`](ReadResource::blob), … |
 //! | [`Prompts`] | [`Event::GetPrompt`], [`Event::ListPrompts`] | [`GetPrompt::messages`] |
 //! | [`Completion`], for prompts and resources | [`Event::Complete`] | [`Complete::values`] |
 //! | [`Logging`] | none: the server stores the level | [`Server::log`], [`Call::log`] |
 //! | [`Subscriptions`] | [`Event::Listening`], [`Event::Subscribed`] | [`Server::changed`] |
 //! | [`AuthorizedSubscriptions`] | [`Event::SubscriptionRequest`] | [`SubscriptionRequest::accept_if`] |
-//! | [`Extensions`] | [`Event::Request`], [`Event::Notification`] | [`ExtensionRequest::result_with`], … |
-//! | [`Tasks`] | [`Event::TaskResult`], [`Event::TaskInput`], … | [`Call::into_task`], [`Server::task`] |
+//! | [`Extensions`] | [`Event::Request`], [`Event::Notification`] | [`ExtensionRequest::result`], [`result_with`](ExtensionRequest::result_with), … |
+//! | [`Tasks`] | [`Event::TaskResult`], [`Event::TaskInput`], [`Event::TaskCancelled`] | [`Call::into_task`], [`Server::task`] |
 //!
 //! The server lists a static catalog by itself. The server emits a `List…` event only for a dynamic list, which the
 //! application provides. A method such as [`Call::text`] consumes the request and cannot fail. For long work,
