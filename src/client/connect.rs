@@ -148,6 +148,13 @@ impl ClientState<'_> {
         }
     }
 
+    /// Repeats the probe, once, because bytes of its response were lost.
+    pub(crate) fn repeat_lost_probe(&mut self) {
+        if let Some(revision) = self.tried.latest().filter(|_| !self.probe_repeated) {
+            self.repeat_probe(revision);
+        }
+    }
+
     pub(crate) fn repeat_probe(&mut self, revision: Revision) {
         self.probe_repeated = true;
         self.send_connect_request(revision, Trigger::Probe)

@@ -6,6 +6,7 @@ use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{LineDecoder, LineKind};
 use crate::json::{Json, Kind, Member, Scanner, Span, Str};
+use crate::peer::lifecycle::State;
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::Inbound;
 use crate::peer::response::RequestFailure;
@@ -83,9 +84,10 @@ fn handle_error_without_id(
 
 /// Processes a line that is not valid JSON, or that the decoder discarded.
 ///
-/// A line that is an expected response ends its request with a failure. For any other line, except a response to a
-/// ping, returns the error. If the member `method` shows that the line is a request, and the id is intact and not too
-/// long, also responds with the error. Sends no response in the stateless era.
+/// A line that is an expected response ends its request with a failure. If the response to the probe lost bytes, repeats
+/// the probe, once, and returns the error. For any other line, except a response to a ping, returns the error. If the
+/// member `method` shows that the line is a request, and the id is intact and not too long, also responds with the
+/// error. Sends no response in the stateless era.
 pub(crate) fn handle_unreadable_line(
     state: &mut ClientState<'_>,
     input: &LineDecoder<'_>,
@@ -107,6 +109,13 @@ pub(crate) fn handle_unreadable_line(
         match error {
             ProtocolError::LineTooLong { limit } => {
                 state.fail_connect(PendingFailure::ResponseTooLong { limit });
+            }
+            // Lost bytes say nothing about the era of the server.
+            _ if line == LineKind::Gap && state.peer.lifecycle.state() == State::Probing => {
+                if !input.is_ended() {
+                    state.repeat_lost_probe();
+                }
+                return Err(error);
             }
             _ => state.handle_connect_failure(PendingFailure::InvalidResponse),
         }

@@ -39,7 +39,7 @@ pub(crate) enum LineKind {
     /// Text that is not valid JSON.
     Invalid,
     TooDeep,
-    /// Text with a gap, which the link marked with [`CANCEL`].
+    /// Text with a gap, which the link marked with [`CANCEL`]. Not in message mode, in which messages arrive whole.
     Gap,
     /// A discarded line that is longer than the buffer. [`LineDecoder::bytes`] returns the captured id, or an empty
     /// slice for a line without an id.
@@ -352,7 +352,8 @@ impl<'b> LineDecoder<'b> {
         if kind == LineKind::Invalid { self.finish_invalid() } else { kind }
     }
 
-    /// Ends the scan of an invalid line and returns its kind.
+    /// Ends the scan of an invalid line and returns its kind. In message mode, `scanned` is still the start of the
+    /// message, so the search finds no gap.
     #[cold]
     fn finish_invalid(&mut self) -> LineKind {
         self.scanner.drop_unreliable_id();

@@ -1,8 +1,9 @@
-//! Late responses to the probe: the server refuses the handshake, and the client repeats the probe.
+//! Repeated probes: the response was late and the server refuses the handshake, or the response lost bytes.
 
 use super::connect::{PROBE, discover, error, initialize};
 use crate::support::FailureContext;
 use crate::support::client::Setup;
+use mcp_proto::client::Connect;
 
 #[test]
 fn late_probe_response_restarts_the_probe() {
@@ -64,5 +65,43 @@ fn late_probe_response_counts_only_on_its_connection() {
         harness.reconnect().at(600).sent(&[PROBE, &initialize("2025-11-25")]);
         let refusal = error("initialize", -32602, "");
         harness.server_sends(&refusal).events(&["failed Refused no (-32602)", "closed"]).sent(&[]);
+    });
+}
+
+/// Lost bytes say nothing about the era of the server. The link marks them with `CAN`.
+#[test]
+fn probe_response_with_lost_bytes_repeats_the_probe() {
+    for (before, behind) in [("{", ""), ("{\"supported", "\"2026-07-28\"]}}"), ("", "{}}")] {
+        let damaged = format!("{{\"id\":@discover,\"result\":{before}\u{18}{behind}");
+        let _context = FailureContext(damaged.clone());
+        for connect in [Connect::Automatic, Connect::Stateless] {
+            Setup::new(connect).lines_only().run(|harness| {
+                harness.at(0).sent(&[PROBE]);
+                harness.at(200).server_sends(&damaged).events(&["fault NotJson"]).sent(&[PROBE]);
+                harness.at(499).sent(&[]);
+                harness.server_sends(&discover(r#"["2026-07-28"]"#)).events(&["connected 2026-07-28"]);
+            });
+        }
+        // The client repeats the probe once, and then waits for its timeout.
+        Setup::automatic().lines_only().run(|harness| {
+            harness.at(0).at(200).server_sends(&damaged).discard();
+            harness.server_sends(&damaged).events(&["fault NotJson"]).sent(&[]);
+            harness.at(499).sent(&[]).at(500).sent(&[&initialize("2025-11-25")]);
+        });
+        // At the end of the input, the connection ends.
+        Setup::automatic().lines_only().run(|harness| {
+            harness.at(0).discard();
+            let damaged = harness.message(&damaged);
+            harness.bytes(damaged.as_bytes()).eof();
+            harness.events(&["fault NotJson", "failed Closed", "closed"]).sent(&[]);
+        });
+    }
+    // In message mode the byte has no meaning, because a message arrives whole.
+    Setup::automatic().run(|harness| {
+        harness.at(0).discard();
+        if harness.pace().messages {
+            harness.server_sends("{\"id\":@discover,\"result\":\u{18}}").events(&[]);
+            harness.sent(&[&initialize("2025-11-25")]);
+        }
     });
 }
