@@ -16,8 +16,9 @@ use crate::time::Millis;
 pub struct KeepAlive {
     /// Idle time, in milliseconds, after which the machine sends a ping.
     pub interval: Millis,
-    /// Timeout of a ping, in milliseconds. A peer that does not respond within this time is unresponsive. If this time
-    /// expires while the application handles the event of a message, the timeout restarts.
+    /// Timeout of a ping, in milliseconds. A peer that does not respond within this time is unresponsive, and so is a
+    /// peer that reads nothing for this time while the transmit buffer has no space for a ping. If this time expires
+    /// while the application handles an event of a message, the timeout restarts.
     pub timeout: Millis,
     /// Whether the machine ends the connection to an unresponsive peer. If `false`, the machine continues to ping. The
     /// machine emits an event in both cases.
@@ -27,7 +28,7 @@ pub struct KeepAlive {
 /// State of keep-alive on a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeepAliveState {
-    /// Time of the next ping, or the deadline of a ping in flight. `NEVER` before the peer has sent a message.
+    /// Time of the next ping, or the deadline of a ping. `NEVER` before the peer has sent a message.
     deadline: Millis,
     /// In milliseconds.
     interval: u32,
@@ -37,13 +38,22 @@ pub(crate) struct KeepAliveState {
     count: u32,
     is_enabled: bool,
     closes: bool,
-    /// Whether a ping is in flight.
-    is_waiting: bool,
+    ping: PingState,
     /// Whether the peer has sent a message that `due` has not processed.
     is_active: bool,
 }
 
 const NEVER: Millis = Millis(u64::MAX);
+
+/// State of the current ping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PingState {
+    /// There is no ping.
+    None,
+    /// The ping is due and waits for transmit space.
+    Unsent,
+    InFlight,
+}
 
 /// Pending action of keep-alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +71,7 @@ impl KeepAliveState {
         count: 0,
         is_enabled: false,
         closes: false,
-        is_waiting: false,
+        ping: PingState::None,
         is_active: false,
     };
 
@@ -73,7 +83,7 @@ impl KeepAliveState {
 
     /// Prepares for another connection. Ping numbers continue.
     pub(crate) fn reset(&mut self) {
-        (self.deadline, self.is_waiting, self.is_active) = (NEVER, false, false);
+        (self.deadline, self.ping, self.is_active) = (NEVER, PingState::None, false);
     }
 
     /// Records that the peer has sent a message of any kind.
@@ -85,38 +95,43 @@ impl KeepAliveState {
     /// flight, its timeout, because the response to the ping can only follow the message. A deadline that has expired
     /// does not change.
     pub(crate) fn record_part(&mut self, now: Millis) {
-        let time = if self.is_waiting { self.timeout } else { self.interval };
+        let time = if self.ping == PingState::None { self.interval } else { self.timeout };
         if self.deadline > now && self.deadline != NEVER {
             self.deadline = now.plus(Millis(time.into()));
         }
     }
 
-    /// Returns the action whose deadline has expired at `now`. If `follows_event`, an expired timeout of a ping
-    /// restarts instead, because the response may have arrived while the application handled an event.
-    fn due(&mut self, now: Millis, follows_event: bool) -> Due {
+    /// Returns the action whose deadline has expired at `now`. If `follows_event`, the response to a ping may have
+    /// arrived while the application handled an event, so the timeout restarts. `has_read` means that the peer has read
+    /// output since the last call, or all output. The timeout of an unsent ping then also restarts.
+    fn due(&mut self, now: Millis, follows_event: bool, has_read: bool) -> Due {
         if !self.is_enabled {
             return Due::Nothing;
         }
-        // A ping that waits for transmit space stays pending. If later input postponed the ping, the content of the
-        // output would depend on the speed of the transport.
-        let is_due = self.deadline <= now;
-        let is_unresponsive = is_due && self.is_waiting;
-        if is_unresponsive && follows_event {
+        if has_read && self.ping == PingState::Unsent {
             self.deadline = now.plus(Millis(self.timeout.into()));
-            return Due::Nothing;
         }
-        if is_unresponsive || !is_due && core::mem::take(&mut self.is_active) && !self.is_waiting {
+        let is_due = self.deadline <= now;
+        let is_active = !is_due && core::mem::take(&mut self.is_active);
+        let is_unresponsive = is_due && self.ping != PingState::None && !follows_event;
+        if is_unresponsive || is_active && self.ping == PingState::None {
             self.deadline = now.plus(Millis(self.interval.into()));
+        } else if is_due {
+            self.deadline = now.plus(Millis(self.timeout.into()));
         }
         if is_unresponsive {
-            self.is_waiting = false;
+            self.ping = PingState::None;
             return Due::PeerUnresponsive { close: self.closes };
         }
-        if is_due { Due::Ping } else { Due::Nothing }
+        // A ping that waits for transmit space stays pending. If later input postponed the ping, the content of the
+        // output would depend on the speed of the transport.
+        if is_due && self.ping == PingState::None {
+            self.ping = PingState::Unsent;
+        }
+        if self.ping == PingState::Unsent { Due::Ping } else { Due::Nothing }
     }
 
-    /// Returns the time of the next action. Returns `None` if there is no such time. Also returns `None` while a ping
-    /// waits for transmit space, because a poll would not send the ping.
+    /// Returns the time of the next action. Returns `None` without a pending action, and for a time that has passed.
     pub(crate) fn deadline(&self, now: Millis) -> Option<Millis> {
         Some(self.deadline).filter(|at| self.is_enabled && *at > now && *at != NEVER)
     }
@@ -129,7 +144,7 @@ impl KeepAliveState {
     /// Records that the next ping was sent.
     fn record_ping(&mut self, now: Millis) {
         self.count = self.next_number();
-        self.is_waiting = true;
+        self.ping = PingState::InFlight;
         self.deadline = now.plus(Millis(self.timeout.into()));
     }
 
@@ -137,8 +152,8 @@ impl KeepAliveState {
     /// flight if it has this id.
     pub(crate) fn accept_response(&mut self, id: Json<'_>) -> bool {
         let Some(number) = ping_number(id) else { return false };
-        if self.is_waiting && number == self.count {
-            self.is_waiting = false;
+        if self.ping == PingState::InFlight && number == self.count {
+            self.ping = PingState::None;
             self.is_active = true;
         }
         number <= self.count
@@ -167,7 +182,8 @@ impl<R: Role> Peer<'_, R> {
         members: &mut dyn WriteBody,
     ) -> Option<bool> {
         let follows_event = self.line_event == LineEvent::Handled;
-        match self.keep_alive.due(self.now, follows_event) {
+        let has_read = self.output.take_sent_flag() || self.output.is_empty();
+        match self.keep_alive.due(self.now, follows_event, has_read) {
             Due::Nothing => {}
             Due::Ping if needs_space && !self.reserve_response() => {}
             Due::Ping => self.write_ping(members),
@@ -200,37 +216,61 @@ mod tests {
         let mut alive = KeepAliveState::OFF;
         alive.set(KeepAlive { interval: Millis(0), timeout: Millis(0), close: true });
         alive.record_activity();
-        assert_eq!(alive.due(Millis(500), false), Due::Nothing);
+        assert_eq!(alive.due(Millis(500), false, false), Due::Nothing);
         assert_eq!(alive.deadline(Millis(500)), Some(Millis(501)));
-        assert_eq!(alive.due(Millis(501), false), Due::Ping);
+        assert_eq!(alive.due(Millis(501), false, false), Due::Ping);
         alive.record_ping(Millis(501));
         assert_eq!(alive.deadline(Millis(501)), Some(Millis(502)));
-        assert_eq!(alive.due(Millis(502), false), Due::PeerUnresponsive { close: true });
+        assert_eq!(alive.due(Millis(502), false, false), Due::PeerUnresponsive { close: true });
     }
 
     #[test]
     fn idle_peer_is_pinged_and_reported_if_unresponsive() {
         let mut alive = KeepAliveState::OFF;
         alive.set(KeepAlive { interval: Millis(100), timeout: Millis(10), close: true });
-        assert_eq!(alive.due(Millis(500), false), Due::Nothing, "no message was received yet");
+        assert_eq!(alive.due(Millis(500), false, false), Due::Nothing, "no message was received yet");
         alive.record_activity();
-        assert_eq!(alive.due(Millis(500), false), Due::Nothing);
+        assert_eq!(alive.due(Millis(500), false, false), Due::Nothing);
         assert_eq!(alive.deadline(Millis(500)), Some(Millis(600)));
-        assert_eq!(alive.deadline(Millis(600)), None, "a due ping has no deadline");
+        assert_eq!(alive.deadline(Millis(600)), None, "the time of the ping has come");
         alive.record_activity();
-        assert_eq!(alive.due(Millis(599), false), Due::Nothing);
-        assert_eq!(alive.due(Millis(699), false), Due::Ping, "a message postpones the ping");
+        assert_eq!(alive.due(Millis(599), false, false), Due::Nothing);
+        assert_eq!(alive.due(Millis(699), false, false), Due::Ping, "a message postpones the ping");
         alive.record_ping(Millis(699));
         alive.record_activity();
-        assert_eq!(alive.due(Millis(700), false), Due::Nothing);
+        assert_eq!(alive.due(Millis(700), false, false), Due::Nothing);
         assert!(!alive.accept_response(Json::parse(br#""ping-2""#).unwrap()));
         assert!(!alive.accept_response(Json::parse(b"1").unwrap()));
         assert!(alive.accept_response(Json::parse(br#""ping-1""#).unwrap()));
-        assert_eq!(alive.due(Millis(708), false), Due::Nothing);
-        assert_eq!(alive.due(Millis(808), false), Due::Ping);
+        assert_eq!(alive.due(Millis(708), false, false), Due::Nothing);
+        assert_eq!(alive.due(Millis(808), false, false), Due::Ping);
         alive.record_ping(Millis(808));
-        assert_eq!(alive.due(Millis(818), true), Due::Nothing, "the response may be unread after an event");
+        assert_eq!(
+            alive.due(Millis(818), true, false),
+            Due::Nothing,
+            "the response may be unread after an event"
+        );
         assert_eq!(alive.deadline(Millis(818)), Some(Millis(828)));
-        assert_eq!(alive.due(Millis(828), false), Due::PeerUnresponsive { close: true });
+        assert_eq!(alive.due(Millis(828), false, false), Due::PeerUnresponsive { close: true });
+    }
+
+    #[test]
+    fn peer_that_reads_nothing_is_reported_without_a_ping() {
+        let mut alive = KeepAliveState::OFF;
+        alive.set(KeepAlive { interval: Millis(100), timeout: Millis(10), close: false });
+        alive.record_activity();
+        assert_eq!(alive.due(Millis(0), false, true), Due::Nothing);
+        assert_eq!(alive.due(Millis(150), false, false), Due::Ping, "a late poll");
+        assert_eq!(alive.deadline(Millis(150)), Some(Millis(160)));
+        alive.record_activity();
+        assert_eq!(alive.due(Millis(159), false, true), Due::Ping, "the peer reads slowly");
+        assert_eq!(alive.deadline(Millis(159)), Some(Millis(169)));
+        assert_eq!(alive.due(Millis(169), false, false), Due::PeerUnresponsive { close: false });
+        assert_eq!(alive.deadline(Millis(169)), Some(Millis(269)));
+        assert_eq!(alive.due(Millis(269), false, false), Due::Ping);
+        alive.record_ping(Millis(270));
+        assert!(alive.accept_response(Json::parse(br#""ping-1""#).unwrap()), "no unsent ping has a number");
+        assert_eq!(alive.due(Millis(271), false, true), Due::Nothing);
+        assert_eq!(alive.deadline(Millis(271)), Some(Millis(371)));
     }
 }

@@ -31,7 +31,8 @@ pub(super) static KEEP_ALIVE_HOOKS: KeepAliveHooks = KeepAliveHooks { advance, d
 
 fn advance(server: &mut Server<'_>) -> bool {
     let peer = &mut server.state.peer;
-    if peer.lifecycle.state() != State::Ready {
+    // After the end of input, no response can arrive, and the end of the connection needs the record of sent bytes.
+    if peer.lifecycle.state() != State::Ready || server.input.is_ended() {
         return false;
     }
     let mut ping = |out: &mut Writer<'_>| out.field_string("method", methods::PING.name);

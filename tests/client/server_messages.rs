@@ -402,6 +402,26 @@ fn due_ping_is_sent_despite_input_before_space_is_free() {
     }
 }
 
+/// With some buffer sizes, the ping has no space.
+#[test]
+fn server_that_reads_nothing_is_reported() {
+    for tx in (500..640).step_by(10) {
+        Setup { keep_alive: Some(PINGS), tx, ..Setup::handshake() }.lines_only().run(|harness| {
+            harness.connect();
+            harness.peer_reads(false);
+            let tickets: Vec<_> =
+                (0..3).map_while(|_| harness.client.call_json("t", "{}", DEFAULT).ok()).collect();
+            harness.pump();
+            for ticket in tickets {
+                harness.cancel(ticket, &"x".repeat(60));
+            }
+            harness.discard().at(500).at(539).events(&[]).at(540).events(&["silent"]);
+            harness.peer_reads(true);
+            harness.at(541).discard();
+        });
+    }
+}
+
 /// Only requests need space for a response. The client processes other messages even if the server does not read.
 #[test]
 fn notifications_are_received_with_a_full_buffer() {

@@ -153,19 +153,34 @@ fn silent_client_is_reported_once_per_ping() {
 fn due_ping_waits_for_space() {
     let full = "* block\n* changed\n";
     session().tx(1024).check(&format!(
-        "{full}* time 100\n* deadline none\n* time 150\n* deadline none\n* unblock\n{CHANGED}{}* deadline 160\n\
-         * time 160\n! silent\n",
+        "{full}* time 100\n* deadline 110\n* time 109\n* deadline 110\n* unblock\n{CHANGED}{}* deadline 119\n\
+         * time 119\n! silent\n",
         ping(1)
     ));
     // Input does not cancel a due ping that waits for space. Otherwise pings would depend on the speed of output.
     session().tx(1024).check(&format!(
-        "{full}* time 100\n> note x\n! fault UnknownNotification\n* time 120\n* deadline none\n* unblock\n{CHANGED}{}\
-         * deadline 130\n",
+        "{full}* time 100\n> note x\n! fault UnknownNotification\n* time 105\n* deadline 110\n* unblock\n{CHANGED}{}\
+         * deadline 115\n",
         ping(1)
     ));
     // A line counts when the server has handled it, not while it waits for space.
     session().tx(1024).check(&format!(
         "{full}* time 50\n> call 1 ping\n* deadline 100\n* time 90\n* unblock\n{CHANGED}< result 1\n* deadline 190\n"
+    ));
+}
+
+/// A client that does not read gets no ping, so its timeout starts when the ping is due.
+#[test]
+fn client_that_reads_nothing_is_reported() {
+    let full = "* block\n* changed\n";
+    session().tx(1024).check(&format!(
+        "{full}* time 100\n> note x\n! fault UnknownNotification\n* time 109\n* state Ready\n* time 110\n! silent\n\
+         * deadline 210\n* time 210\n* deadline 220\n* time 215\n* unblock\n{CHANGED}{}* deadline 225\n{}* deadline 315\n",
+        ping(1),
+        pong(1)
+    ));
+    with(Setup::new(CONFIG), true).session(Revision::V2025_11_25).tx(1024).check(&format!(
+        "{full}* time 100\n* time 109\n* state Ready\n* time 110\n! silent\n! closed\n* state Closed\n"
     ));
 }
 

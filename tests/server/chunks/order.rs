@@ -2,7 +2,7 @@
 
 use super::{CONTENTS, SMALL, request, with_session};
 use mcp_proto::server::Event;
-use mcp_proto::{Level, Millis, Revision, SendError};
+use mcp_proto::{KeepAlive, Level, Millis, Revision, SendError};
 
 #[test]
 fn other_messages_wait_for_the_end_of_the_response() {
@@ -41,6 +41,30 @@ fn other_messages_wait_for_the_end_of_the_response() {
         let mut rest = names[1..].to_vec();
         rest.sort();
         assert_eq!(rest, ["\"notifications/tools/list_changed\"", "5", "8"]);
+    });
+}
+
+/// A ping waits for the end of the response. A client that has read all output is not unresponsive.
+#[test]
+fn open_response_holds_pings_without_a_timeout() {
+    let (content, revision) = (CONTENTS[0], Revision::V2025_11_25);
+    let mut tx = [0; SMALL];
+    with_session(revision, (&mut tx).into(), |mut session| {
+        let pings = KeepAlive { interval: Millis(20), timeout: Millis(10), close: true };
+        session.server = session.server.keep_alive(pings);
+        let ticket = session.open(content, revision).unwrap();
+        for time in [30, 50, 70, 90] {
+            session.now = Millis(time);
+            assert!(session.poll(usize::MAX).is_none(), "{time}");
+        }
+        session.chunks(ticket).end();
+        for time in [90, 90, 99] {
+            session.now = Millis(time);
+            assert!(session.poll(usize::MAX).is_none(), "{time}");
+        }
+        assert_eq!(session.lines().last().unwrap()["id"], "ping-1");
+        session.now = Millis(100);
+        assert!(matches!(session.poll(usize::MAX), Some(Event::PeerUnresponsive)));
     });
 }
 
