@@ -84,6 +84,8 @@ impl Flags {
     pub(crate) const PROGRESS_EXTENDS: Flags = Flags(Flags::PROGRESS.0 | 16);
     /// The content of the result arrives in chunks.
     pub(crate) const CHUNKED: Flags = Flags(32);
+    /// The request is a cancelled input request of a task. The text of its slot is the ticket of the task.
+    pub(crate) const TASK_INPUT: Flags = Flags(64);
 
     /// Returns whether all flags of `flags` are set.
     pub(crate) fn has(self, flags: Flags) -> bool {

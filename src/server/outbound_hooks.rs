@@ -11,7 +11,7 @@ use crate::peer::Peer;
 use crate::peer::lifecycle::role;
 use crate::peer::outbound::IssuedId;
 use crate::peer::progress_event::Progress;
-use crate::peer::request::OutboundState;
+use crate::peer::request::{Flags, OutboundState};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
@@ -155,6 +155,10 @@ fn write_cancelled(state: &mut ServerState<'_>, ticket: Ticket) {
     if let Some(outbound) = outbound.filter(|outbound| outbound.state == OutboundState::CancelPending) {
         let routing = Routing::in_session(OutboundMessageKind::Notification, outbound.data.key());
         let (id, space) = (state.peer.id_of(ticket), state.peer.output.max_reply_size());
+        let hooks = state.task_hooks().filter(|_| outbound.flags.has(Flags::TASK_INPUT));
+        if let Some(hooks) = hooks {
+            return (hooks.write_cancelled)(state, ticket, id, routing);
+        }
         let mut write = |reason| state.peer.write_cancellation(ticket, id, routing, reason, space);
         // The cancellation always fits without its reason.
         let _ = write(None).or_else(|_| write(Some("")));

@@ -3,7 +3,7 @@
 //! Only [`TaskTable`] refers to the implementation, so that a server without tasks does not link the implementation.
 
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::SessionKey;
+use crate::framing::outbound_message::{Routing, SessionKey};
 use crate::json::{Json, Kind, Writer};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::options::requested_ttl;
@@ -53,7 +53,11 @@ pub(crate) struct TaskHooks {
     /// request.
     pub(crate) on_response: fn(&mut ServerState<'_>, Ticket, ResponseKind) -> Option<Received>,
 
-    /// Registers the tasks of a subscription, from an array of ids. Omits tasks to which the client has no access.
+    /// Writes the cancellation of an input request of a task, with the id and the routing of the request. The caller
+    /// must have reserved the space.
+    pub(crate) write_cancelled: fn(&mut ServerState<'_>, Ticket, u64, Routing),
+
+    /// Registers the tasks of a subscription, from an array of ids. Omits ids that the client may not access.
     pub(crate) register_tasks: fn(&mut Request<'_, '_>, Ticket, Json<'_>),
 
     /// Writes the member `taskIds` of an acknowledgment. Omits tasks that do not fit, and removes these tasks from the
@@ -83,6 +87,7 @@ pub(crate) static HOOKS: TaskHooks = TaskHooks {
     on_response: |state, request, kind| {
         state.with_tasks(|state, table| input::on_response(state, table, request, kind))?
     },
+    write_cancelled: input::write_cancelled,
     register_tasks,
     write_task_ids,
     end_session,

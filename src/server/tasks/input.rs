@@ -16,8 +16,9 @@ use crate::peer::tasks::payload::{slot_of, write_related};
 use crate::peer::tasks::table::{LONGEST_MESSAGE, TaskData, TaskTable, TaskTicket};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::{Input, To};
+use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
-use crate::rpc;
+use crate::rpc::{self, begin_notification};
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::pending_event::{PendingEvent, RequestKind, ResponseKind, TaskEvent};
@@ -167,9 +168,38 @@ pub(super) fn cancel_input_requests(state: &mut ServerState<'_>, task: TaskTicke
     let mut slot = 0;
     while let Some(request) = state.peer.in_flight.next_from(&mut slot) {
         if linked_task(state, request) == Some(task) && state.peer.awaits_response(request) {
-            state.peer.queue_cancellation(request, "");
+            cancel_input_request(state, request, task.0);
         }
     }
+}
+
+/// Queues the cancellation of an input request.
+fn cancel_input_request(state: &mut ServerState<'_>, request: Ticket, task: Ticket) {
+    state.peer.queue_cancellation(request, "");
+    let in_flight = &mut state.peer.in_flight;
+    if in_flight.set_text_after(request, 0, &packed(task))
+        && let Some(outbound) = in_flight.outbound_mut(request)
+    {
+        outbound.flags.add(Flags::TASK_INPUT);
+    }
+}
+
+/// Writes the cancellation of an input request. Relates the notification to the task, unless the table has removed the
+/// task.
+pub(super) fn write_cancelled(state: &mut ServerState<'_>, request: Ticket, id: u64, routing: Routing) {
+    let task = unpacked(state.peer.in_flight.text(request));
+    let task = task.and_then(|task| state.tasks.as_ref()?.id(task));
+    // The notification always fits, because the result of `tasks/get` is longer.
+    let space = state.peer.output.max_reply_size();
+    let _ = state.peer.output.send(routing, space, &mut |out: &mut Writer<'_>| {
+        begin_notification(out, methods::CANCELLED.name);
+        out.key("requestId");
+        out.unsigned(id);
+        if let Some(task) = &task {
+            write_related(task, out);
+        }
+        out.token("}}");
+    });
 }
 
 impl ServerState<'_> {
@@ -236,7 +266,7 @@ impl ServerState<'_> {
         // The response needs space for the key in the text of the task.
         let length = in_flight.text(request).len().saturating_sub(LINK);
         if !is_stored || data.message_start().saturating_add(length) > table.slots.text_limit() {
-            self.peer.queue_cancellation(request, "");
+            cancel_input_request(self, request, ticket);
             return Err(SendError::Unwritable);
         }
         Ok(())

@@ -196,7 +196,7 @@ fn several_input_requests_of_a_session_end_one_by_one() {
 
 #[test]
 fn cancelled_task_cancels_its_requests() {
-    // TC-24
+    // TC-24, TC-27
     let mut host = Host::core();
     let id = host.create_core();
     ask(&mut host, "who").unwrap();
@@ -204,10 +204,9 @@ fn cancelled_task_cancels_its_requests() {
     host.start("tasks/cancel", json!({"taskId": id}));
     let messages = host.take();
     assert_eq!(messages[0]["result"]["status"], "cancelled");
-    assert_eq!(
-        (&messages[1]["method"], &messages[1]["params"]["requestId"]),
-        (&json!("notifications/cancelled"), &asked["id"])
-    );
+    assert_eq!(messages[1]["method"], "notifications/cancelled");
+    let related = json!({"io.modelcontextprotocol/related-task": {"taskId": id}});
+    assert_eq!(messages[1]["params"], json!({"requestId": asked["id"], "_meta": related}));
     host.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": accepted()}));
     assert_eq!(host.take_events(), ["cancelled 0"]);
 }
@@ -241,7 +240,10 @@ fn response_to_an_input_request_needs_only_space_for_its_key() {
     let mut host = Host::new(&CONFIG, Some(table)).session("2025-11-25");
     let id = host.create_core();
     assert_eq!(ask(&mut host, "seven b"), Err(SendError::Unwritable), "nine bytes with its quotes");
-    assert_eq!(host.take()[1]["method"], "notifications/cancelled");
+    let cancelled = host.take().remove(1);
+    assert_eq!(cancelled["method"], "notifications/cancelled");
+    let related = &cancelled["params"]["_meta"]["io.modelcontextprotocol/related-task"];
+    assert_eq!(related["taskId"], json!(id));
     assert_eq!(host.get_core(&id)["status"], "working");
     ask(&mut host, "six by").unwrap();
     let asked = host.take().remove(0);
