@@ -67,6 +67,12 @@ pub(crate) trait Sealed {
         Found::Absent
     }
 
+    /// Returns the entry of a static catalog at this index, or else the number of its entries.
+    #[cfg(feature = "alloc")]
+    fn entry(&self, _: Catalog, _index: usize) -> Result<Found<'_>, usize> {
+        Err(0)
+    }
+
     /// Returns the code that handles [streamed](crate::server::Tool::streamed) arguments. Returns `None` if no tool
     /// of the feature has a streamed argument.
     fn argument_hook(&self) -> Option<ArgumentHook> {

@@ -70,6 +70,21 @@ fn lists_of_joined_features_have_the_entries_of_all() {
 }
 
 #[test]
+fn pages_of_joined_features_begin_at_their_cursors() {
+    const NONE: Tools<'static> = Tools::new(&[]);
+    const LAST: Tools<'static> = Tools::new(&[Tool::new("three", "{}"), Tool::new("four", "{}")]);
+    static FEATURES: [&dyn Feature; 5] = [&NUMBERS, &NONE, &ECHO, &LAST, &NONE];
+    let names = ["one", "two", "echo", "three", "four"];
+    let tool = |name: &&str| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#);
+    for first in 1..names.len() {
+        let page = names[first..].iter().map(tool).collect::<Vec<_>>().join(",");
+        Setup::new(ServerConfig::new("s", "1").features(&FEATURES)).session(Revision::V2025_11_25).check(
+            &format!("> call 1 tools/list {{\"cursor\":\"p{first}\"}}\n< result 1 {{\"tools\":[{page}]}}"),
+        );
+    }
+}
+
+#[test]
 fn requests_reach_every_joined_feature() {
     session().check(
         r#"> call 1 tools/call {"name":"echo","arguments":{"a":1}}

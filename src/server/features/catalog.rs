@@ -1,7 +1,5 @@
 //! Catalog lookup and duplicate detection, shared by features.
 
-use core::cell::Cell;
-
 use crate::error::{ConfigError, EntryName};
 use crate::peer::tasks::options::AutomaticTasks;
 use crate::protocol::objects::base_metadata::ListedObject;
@@ -143,18 +141,23 @@ fn find_among<'i>(
 /// Whether the server joins features of one kind. Boards without a heap do not link the code that joins features.
 pub(crate) const JOINS: bool = cfg!(feature = "alloc");
 
-/// Finds the entry at an index of the joined catalogs of all features. Returns `None` after the last entry, or if the
-/// server does not join features.
+/// Returns the entry at an index of the joined catalogs of all features.
+#[cfg(feature = "alloc")]
 pub(crate) fn entry_at<'i, E: Listed<'i>>(config: &'i ServerConfig<'i>, index: usize) -> Option<&'i E> {
-    if !JOINS {
-        return None;
+    let mut left = index;
+    for feature in config.features {
+        match feature.entry(E::CATALOG, left) {
+            Ok(found) => return E::from_found(found),
+            Err(length) => left = left.wrapping_sub(length),
+        }
     }
-    let left = Cell::new(index);
-    find_entry(config, &|_| {
-        let skipped = left.get();
-        left.set(skipped.wrapping_sub(1));
-        skipped == 0
-    })
+    None
+}
+
+/// Returns `None`, because the server does not join features.
+#[cfg(not(feature = "alloc"))]
+pub(crate) fn entry_at<'i, E: Listed<'i>>(_: &'i ServerConfig<'i>, _index: usize) -> Option<&'i E> {
+    None
 }
 
 /// Finds the first feature whose list is dynamic, or has an entry whose key satisfies the predicate. Returns `None` if
@@ -214,6 +217,16 @@ pub(crate) fn find_in<'f, E: ListedObject>(
         None => entries.fixed.iter().find(|entry| matches(entry.key())).map_or(Found::Absent, found),
         Some(_) => Found::Dynamic,
     }
+}
+
+/// Returns the entry of a list at this index, or else the number of entries.
+#[cfg(feature = "alloc")]
+pub(crate) fn entry_in<'f, E>(
+    entries: &Entries<'f, E>,
+    index: usize,
+    found: fn(&'f E) -> Found<'f>,
+) -> Result<Found<'f>, usize> {
+    entries.fixed.get(index).map(found).ok_or(entries.fixed.len())
 }
 
 /// Returns the index of the first entry that satisfies a condition, in a `const fn`. The condition may use the index.

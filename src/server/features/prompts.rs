@@ -10,6 +10,8 @@ use crate::protocol::revision::Revision;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed, write_list_capability};
+#[cfg(feature = "alloc")]
+use crate::server::features::catalog::entry_in;
 use crate::server::features::catalog::{Catalog, Entries, Found, duplicate_of, find_in, owner, position};
 use crate::server::features::dynamic_list::ListPrompts;
 use crate::server::features::get_prompt::GetPrompt;
@@ -130,6 +132,14 @@ impl Sealed for Prompts<'_> {
         match catalog {
             Catalog::Prompts => find_in(&self.catalog, matches, Found::Prompt),
             _ => Found::Absent,
+        }
+    }
+
+    #[cfg(feature = "alloc")]
+    fn entry(&self, catalog: Catalog, index: usize) -> Result<Found<'_>, usize> {
+        match catalog {
+            Catalog::Prompts => entry_in(&self.catalog, index, Found::Prompt),
+            _ => Err(0),
         }
     }
 

@@ -11,6 +11,8 @@ use crate::protocol::uri_template;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed};
+#[cfg(feature = "alloc")]
+use crate::server::features::catalog::entry_in;
 use crate::server::features::catalog::{Catalog, Entries, Found, JOINS, duplicate_of, find_in, position};
 use crate::server::features::dynamic_list::{ListResources, ListTemplates};
 use crate::server::features::pagination;
@@ -194,6 +196,15 @@ impl Sealed for Resources<'_> {
             Catalog::Resources => find_in(&self.catalog, matches, Found::Resource),
             Catalog::Templates => find_in(&self.templates, matches, Found::Template),
             _ => Found::Absent,
+        }
+    }
+
+    #[cfg(feature = "alloc")]
+    fn entry(&self, catalog: Catalog, index: usize) -> Result<Found<'_>, usize> {
+        match catalog {
+            Catalog::Resources => entry_in(&self.catalog, index, Found::Resource),
+            Catalog::Templates => entry_in(&self.templates, index, Found::Template),
+            _ => Err(0),
         }
     }
 

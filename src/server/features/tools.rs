@@ -18,6 +18,8 @@ use crate::server::call::Call;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed, write_list_capability};
+#[cfg(feature = "alloc")]
+use crate::server::features::catalog::entry_in;
 use crate::server::features::catalog::{Catalog, Entries, Found, duplicate_of, find_in, owner, position};
 use crate::server::features::dynamic_list::ListTools;
 use crate::server::features::pagination;
@@ -239,6 +241,14 @@ impl Sealed for Tools<'_> {
         match catalog {
             Catalog::Tools => find_in(&self.catalog, matches, Found::Tool),
             _ => Found::Absent,
+        }
+    }
+
+    #[cfg(feature = "alloc")]
+    fn entry(&self, catalog: Catalog, index: usize) -> Result<Found<'_>, usize> {
+        match catalog {
+            Catalog::Tools => entry_in(&self.catalog, index, Found::Tool),
+            _ => Err(0),
         }
     }
 
