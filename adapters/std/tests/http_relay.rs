@@ -163,6 +163,32 @@ fn relay_ends_although_a_repeated_handshake_gets_no_response() {
 }
 
 #[test]
+fn relay_ends_although_many_lines_wait_for_the_server() {
+    let url = start(|request, stream| {
+        let response = if request.has(r#""initialize""#) {
+            request.result("{}").replacen("\r\n", "\r\nMcp-Session-Id: s-1\r\n", 1)
+        } else if request.line.starts_with("DELETE") {
+            ACCEPTED.into()
+        } else {
+            // Requests wait for the response to `notifications/initialized`.
+            return;
+        };
+        write(stream, &response);
+    });
+    within(LIMIT, move || {
+        let (mut to_relay, mut lines) = start_relay(url);
+        writeln!(to_relay, "{INITIALIZE}").unwrap();
+        assert!(lines.next().unwrap().contains(r#""result""#));
+        writeln!(to_relay, "{INITIALIZED}").unwrap();
+        for id in 2..1000 {
+            writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).unwrap();
+        }
+        drop(to_relay);
+        assert_eq!(lines.next(), None);
+    });
+}
+
+#[test]
 fn relay_repeats_the_handshake_once_if_each_stream_of_http_sse_ends() {
     let (sender, seen) = channel();
     let url = start(move |request, stream| {

@@ -3,6 +3,7 @@
 mod connection;
 mod connections;
 mod handshake;
+mod lines;
 mod pump;
 mod relay;
 mod serve;

@@ -1,11 +1,8 @@
 //! Relays messages between a client on two streams and a server at a URL.
 
 use std::collections::{HashMap, VecDeque};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::thread;
 use std::time::Duration;
 
 use mcp_proto::json::{self, Json, Kind};
@@ -16,8 +13,8 @@ use mcp_proto::{
 use mcp_proto_handles::{BlockingStream, HttpEndpoint, HttpReceived, lock};
 
 use super::handshake::{Handshake, Outgoing};
+use super::lines::{Line, Lines};
 use super::transport::Transport;
-use super::worker::Reports;
 use crate::sync::{wait, wait_for};
 
 /// The member of `_meta` with the revision of a stateless request.
@@ -26,8 +23,6 @@ const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
 const LONGEST_MESSAGE: usize = 16 * 1024 * 1024;
 /// Maximum number of requests in flight.
 const REQUESTS: usize = 256;
-/// Maximum number of queued lines of the client.
-const QUEUED_LINES: usize = 16;
 /// The time for responses after the client has closed its stream.
 const GRACE: Millis = Millis(1_500);
 
@@ -43,9 +38,9 @@ const GRACE: Millis = Millis(1_500);
 /// reads no lines of the client, for at most 30 seconds.
 ///
 /// The function returns after the end of the input, or when a write to the client fails. At the end of the input,
-/// requests in flight have 1.5 seconds for their responses. This time begins again with each queued line that the relay
-/// accepts. Then the relay drops the queued lines. The streams may be non-blocking or have timeouts: the relay then
-/// tries again.
+/// requests in flight have 1.5 seconds for their responses, and so has each line that still waits for an exchange. Then
+/// the relay drops the lines that are left. The relay reads ahead by up to 16 MiB, and notices the end only when it has
+/// read all lines before. The relay waits for a stream that is non-blocking or has a timeout.
 ///
 /// ```no_run
 /// use mcp_proto_std::{HttpEndpoint, http};
@@ -63,20 +58,7 @@ pub fn relay(
     output: impl Write,
 ) -> io::Result<()> {
     let transport = Transport::new(endpoint, REQUESTS, LONGEST_MESSAGE)?;
-    let (sender, lines) = sync_channel(QUEUED_LINES);
-    let reports = Arc::clone(&transport.reports);
-    // Dropped at the end of this function, so that the thread stops waiting for input.
-    let running = Arc::new(());
-    let is_running = Arc::downgrade(&running);
-    let input_ended = Arc::new(AtomicBool::new(false));
-    let is_ended = Arc::clone(&input_ended);
-    let input = BlockingStream::new(input, move || is_running.strong_count() == 0);
-    thread::Builder::new().name("mcp-relay".into()).spawn(move || {
-        read_lines(input, &sender, &reports);
-        drop(sender);
-        is_ended.store(true, Ordering::Release);
-        reports.wake();
-    })?;
+    let lines = Lines::start(input, LONGEST_MESSAGE, &transport.reports)?;
     let clock = Clock::start();
     let mut relay = Relay {
         transport,
@@ -92,32 +74,9 @@ pub fn relay(
         now: clock.now(),
     };
     // An error means that the client has stopped reading.
-    let _ = relay.run(&lines, &input_ended, clock);
+    let _ = relay.run(&lines, clock);
     relay.transport.end_session(clock);
     Ok(())
-}
-
-/// A line of the client. `None` stands for a line that is too long.
-type Line = Option<Vec<u8>>;
-
-fn read_lines(input: impl Read, lines: &SyncSender<Line>, reports: &Reports) {
-    let mut input = BufReader::new(input);
-    loop {
-        let mut line = Vec::new();
-        let limit = LONGEST_MESSAGE as u64;
-        match input.by_ref().take(limit).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
-        }
-        let is_whole = line.len() < LONGEST_MESSAGE || line.ends_with(b"\n");
-        if !is_whole && input.skip_until(b'\n').is_err() {
-            return;
-        }
-        if lines.send(is_whole.then_some(line)).is_err() {
-            return;
-        }
-        reports.wake();
-    }
 }
 
 struct Relay<W> {
@@ -146,9 +105,9 @@ impl<W: Write> Relay<W> {
     ///
     /// # Errors
     /// Writing to the client fails.
-    fn run(&mut self, lines: &Receiver<Line>, input_ended: &AtomicBool, clock: Clock) -> io::Result<()> {
+    fn run(&mut self, lines: &Lines, clock: Clock) -> io::Result<()> {
         let reports = Arc::clone(&self.transport.reports);
-        let (mut end, mut has_lines) = (None, true);
+        let mut end = None;
         loop {
             let now = clock.now();
             self.now = now;
@@ -156,25 +115,21 @@ impl<W: Write> Relay<W> {
                 self.handshake.give_up(&mut self.outgoing);
             }
             let mut accepted = false;
-            if self.outgoing.is_empty() && self.handshake.repeated.is_none() {
-                match lines.try_recv() {
-                    Ok(line) => {
-                        self.accept(line)?;
-                        (accepted, end) = (true, None);
-                    }
-                    Err(TryRecvError::Empty) => {}
-                    Err(TryRecvError::Disconnected) => has_lines = false,
-                }
+            if self.outgoing.is_empty()
+                && self.handshake.repeated.is_none()
+                && let Some(line) = lines.take()
+            {
+                self.accept(line)?;
+                (accepted, end) = (true, None);
             }
-            // The grace period begins even if lines are queued, because the relay may not accept them while it waits
-            // for the server.
-            if input_ended.load(Ordering::Acquire) {
+            // Lines may be left if the relay waits for the server.
+            if lines.has_ended() {
                 end.get_or_insert(now.plus(GRACE));
             }
             if self.send_next() || self.transport.send_due(now) {
                 continue;
             }
-            let is_done = !has_lines && self.outgoing.is_empty() && self.client.requests.is_empty();
+            let is_done = lines.is_empty() && self.outgoing.is_empty() && self.client.requests.is_empty();
             if end.is_some_and(|end| is_done || end <= now) {
                 return Ok(());
             }
