@@ -118,11 +118,6 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
 
     /// Starts an exchange for an outbound message, unless the message needs none. Returns the step for the caller.
     pub fn begin(&mut self, message: &OutboundMessage<'_>) -> Begin {
-        let Ok(parsed) = Message::parse(message.message()) else { return Begin::Drop };
-        let version = parsed.params().and_then(request::stateless_version);
-        if let Some(version) = version {
-            self.revision = version.as_str().and_then(Revision::parse);
-        }
         let stream = match message.relation() {
             Relation::Request(stream) => stream,
             _ => StreamId::NONE,
@@ -133,6 +128,11 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
                 Aborted::Begin(begin) => return begin,
                 Aborted::Send(exchange) => exchange,
             };
+        }
+        let Ok(parsed) = Message::parse(message.message()) else { return Begin::Drop };
+        let version = parsed.params().and_then(request::stateless_version);
+        if let Some(version) = version {
+            self.revision = version.as_str().and_then(Revision::parse);
         }
         let is_method = |name: &str| parsed.method().and_then(|it| it.string()).is_some_and(|it| it == *name);
         let purpose = match parsed.kind() {
@@ -177,7 +177,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Handles the cancellation of the request on `stream`.
     fn abort(&mut self, stream: StreamId) -> Aborted {
         let is_request = |(_, exchange): &(usize, &mut Exchange<'_>)| {
-            exchange.purpose == Purpose::Request
+            matches!(exchange.purpose, Purpose::Request | Purpose::Initialize)
                 && exchange.stream == stream
                 && exchange.progress != Progress::Free
         };
@@ -187,7 +187,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             return if self.session.is_some() { Aborted::Send(None) } else { Aborted::Begin(Begin::Drop) };
         };
         let id = exchange.id(index);
-        if exchange.is_stateless {
+        // The specification forbids the cancellation of `initialize`, so only its exchange is closed.
+        if exchange.is_stateless || exchange.purpose == Purpose::Initialize {
             exchange.free();
             return Aborted::Begin(Begin::Close(id));
         }

@@ -111,9 +111,7 @@ impl<W: Write> Relay<W> {
         loop {
             let now = clock.now();
             self.now = now;
-            if self.handshake.deadline().is_some_and(|at| at <= now) {
-                self.handshake.give_up(&mut self.outgoing);
-            }
+            self.limit_handshake(now);
             let mut accepted = false;
             if self.outgoing.is_empty()
                 && self.handshake.repeated.is_none()
@@ -171,6 +169,18 @@ impl<W: Write> Relay<W> {
                 Some(at) => drop(wait_for(&reports.pump, queue, Duration::from_millis(at.since(now).0))),
                 None => drop(wait(&reports.pump, queue)),
             }
+        }
+    }
+
+    /// Gives up a repeated handshake at its deadline, and closes its exchange.
+    fn limit_handshake(&mut self, now: Millis) {
+        if self.handshake.deadline().is_some_and(|at| at <= now)
+            && let Some(stream) = self.handshake.repeated
+        {
+            self.handshake.give_up(&mut self.outgoing);
+            // Without a text, because the specification forbids the cancellation of `initialize`.
+            let (kind, relation) = (OutboundMessageKind::Abort, Relation::Request(stream));
+            self.transport.send(&OutboundMessage::new(b"", kind, relation));
         }
     }
 
@@ -352,4 +362,44 @@ impl<W: Write> ClientSide<W> {
 /// Returns the revision with this name, or `None` for an unknown name.
 fn revision(name: Json<'_>) -> Option<Revision> {
     name.string()?.as_str().and_then(Revision::parse)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn repeated_handshake_without_a_response_is_closed() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = HttpEndpoint::new(format!("http://{}/mcp", server.local_addr().unwrap()));
+        let initialize = br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#;
+        let mut relay = Relay {
+            transport: Transport::new(endpoint, 1, 1024).unwrap(),
+            client: ClientSide {
+                output: io::sink(),
+                requests: HashMap::new(),
+                initialize: Vec::new(),
+                revision: None,
+                next_stream: 0,
+            },
+            outgoing: VecDeque::new(),
+            handshake: Handshake::new(initialize),
+            now: Millis::ZERO,
+        };
+        relay.handshake.session_lost(Millis::ZERO, StreamId(1), &mut relay.outgoing);
+        assert!(relay.send_next());
+        let (mut stream, _) = server.accept().unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let (mut received, mut piece) = (Vec::new(), [0; 1024]);
+        while !received.ends_with(initialize) {
+            let length = stream.read(&mut piece).unwrap();
+            received.extend_from_slice(&piece[..length]);
+        }
+        let deadline = relay.handshake.deadline().unwrap();
+        relay.limit_handshake(deadline);
+        assert_eq!(relay.handshake.deadline(), None);
+        assert!(matches!(stream.read(&mut piece), Ok(0)), "the connection is closed");
+    }
 }
