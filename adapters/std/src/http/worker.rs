@@ -1,6 +1,7 @@
 //! Threads that perform HTTP requests. A thread performs one request at a time.
 
 use std::io::{ErrorKind, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -130,10 +131,18 @@ impl Worker {
 fn run(agent: &Agent, jobs: &Receiver<Job>, reports: &Reports) {
     for job in jobs {
         let exchange = job.exchange;
-        let failure = perform(agent, job, reports).err().map(|error| error.to_string());
+        let failure = failure(|| perform(agent, job, reports));
         if !reports.add(exchange, HttpPart::End(failure)) {
             return;
         }
+    }
+}
+
+/// Returns the reason if an exchange fails. A panic of the HTTP library fails only this exchange.
+fn failure(perform: impl FnOnce() -> Result<(), ureq::Error>) -> Option<String> {
+    match catch_unwind(AssertUnwindSafe(perform)) {
+        Ok(result) => result.err().map(|error| error.to_string()),
+        Err(_) => Some("the HTTP library panicked".into()),
     }
 }
 
@@ -160,5 +169,17 @@ fn perform(agent: &Agent, job: Job, reports: &Reports) -> Result<(), ureq::Error
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panic_is_a_failure_of_the_exchange() {
+        assert_eq!(failure(|| Ok(())), None);
+        assert_eq!(failure(|| Err(ureq::Error::HostNotFound)).as_deref(), Some("host not found"));
+        assert_eq!(failure(|| panic!("test")).as_deref(), Some("the HTTP library panicked"));
     }
 }
