@@ -24,9 +24,6 @@ pub struct HttpFailure {
     pub reason: String,
 }
 
-/// Longest time of `Retry-After` that the client waits, in seconds.
-const MAX_RETRY_AFTER: u64 = 300;
-
 /// The reason of a failure whose response has no message for the request.
 const NO_MESSAGE: &str = "the response contains no message for the request";
 
@@ -57,13 +54,11 @@ impl HttpFailure {
     /// Returns the time to wait before the next request, at most five minutes. Returns zero if the server names no time
     /// in seconds.
     pub(crate) fn wait_time(&self) -> Millis {
-        let digits = self.retry_after.as_deref().unwrap_or_default().trim_ascii();
-        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Millis::ZERO;
+        #[cfg(feature = "http")]
+        if let Some(value) = &self.retry_after {
+            return mcp_proto_http::client::retry_after(value.as_bytes());
         }
-        // A number that does not fit is longer than the maximum.
-        let seconds = digits.parse().unwrap_or(MAX_RETRY_AFTER).min(MAX_RETRY_AFTER);
-        Millis(seconds.saturating_mul(1000))
+        Millis::ZERO
     }
 
     /// Returns whether the response is complete, but contains no message for the request.
@@ -104,6 +99,7 @@ impl std::error::Error for HttpFailure {}
 mod tests {
     use super::*;
 
+    #[cfg(feature = "http")]
     #[test]
     fn wait_time_is_bounded_and_ignores_dates() {
         for (retry_after, expected) in [

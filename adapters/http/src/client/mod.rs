@@ -36,7 +36,7 @@ pub use exchange::{Exchange, ExchangeId};
 pub use header_value::encode_value;
 pub use mcp_proto::InvalidToolHeader;
 pub use request::{Method, Request};
-pub use response::{Body, Finish, Head, Inbound};
+pub use response::{Body, Finish, Head, Inbound, retry_after};
 pub use tool_headers::check_tool_headers;
 
 use exchange::{Progress, Purpose, find_mut};

@@ -101,7 +101,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             return Head::Unknown;
         };
         let is_success = (200..300).contains(&status);
-        found.retry_after = if is_success { Millis::ZERO } else { retry_after(fields) };
+        let time = fields.field("retry-after").filter(|_| !is_success);
+        found.retry_after = time.map_or(Millis::ZERO, retry_after);
         let purpose = found.purpose;
         // A server that offers no stream may respond with 404. The next message shows whether the session still exists.
         let never_listened = purpose == Purpose::Listen && found.last_event_id().is_none();
@@ -263,16 +264,16 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     }
 }
 
-/// Returns the time in the field `Retry-After`, at most five minutes. Returns zero if the field is missing or is not a
-/// number of seconds.
-fn retry_after(fields: &dyn HeaderFields) -> Millis {
+/// Returns the time in a value of the field `Retry-After`, at most five minutes. Returns zero for a date, which needs a
+/// clock, and for an invalid value.
+#[must_use]
+pub fn retry_after(value: &[u8]) -> Millis {
     const MAX_SECONDS: u32 = 300;
-    let digits = fields.field("retry-after").unwrap_or_default().trim_ascii();
     let add = |seconds: u32, digit: &u8| {
         let digit = digit.is_ascii_digit().then(|| digit.wrapping_sub(b'0'))?;
         Some(seconds.saturating_mul(10).saturating_add(digit.into()))
     };
-    let seconds = digits.iter().try_fold(0, add).unwrap_or_default();
+    let seconds = value.trim_ascii().iter().try_fold(0, add).unwrap_or_default();
     Millis::seconds(seconds.min(MAX_SECONDS))
 }
 
