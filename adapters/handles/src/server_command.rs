@@ -304,3 +304,65 @@ impl ServerCommand {
         ServerCommand { session_of: ticket, ..command }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::sync::Arc;
+
+    use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
+    use mcp_proto::{Action, Buffer, Millis, Next};
+
+    use super::*;
+
+    static TOOLS: Tools = Tools::new(&[Tool::new("open", "{}")]);
+    static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+    const INPUT: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"url":{}}},"clientInfo":{"name":"c","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"open"}}
+"#;
+
+    /// Moves all input and output, and defers a call. Returns the output, and the ticket of the call.
+    fn run(server: &mut Server<'_>, mut input: &[u8]) -> (String, Option<Ticket>) {
+        let (mut output, mut ticket) = (Vec::new(), None);
+        loop {
+            match server.poll(Millis(0)) {
+                Action::Io(io) => match io.next() {
+                    Next::Write(out) => {
+                        let length = out.bytes().len();
+                        output.extend_from_slice(out.bytes());
+                        out.sent(length);
+                    }
+                    Next::Read(mut receive) if !input.is_empty() => {
+                        let length = input.read(receive.space()).unwrap();
+                        receive.filled(length);
+                    }
+                    _ => return (String::from_utf8(output).unwrap(), ticket),
+                },
+                Action::Event => {
+                    if let Some(Event::Call(call)) = server.event() {
+                        ticket = call.defer(None).ok();
+                    }
+                }
+                Action::Closed => panic!("closed"),
+            }
+        }
+    }
+
+    #[test]
+    fn elicitation_is_not_completed_after_its_request() {
+        let shared = ServerShared::new(Arc::new(|| {}), 1, None, Vec::new());
+        let server = Server::new(&CONFIG, Buffer::grown(4096), Buffer::grown(4096)).unwrap();
+        let mut server = server.in_flight_grown(1).unwrap();
+        let ticket = run(&mut server, INPUT).1.unwrap();
+        let is_completed = |server: &mut Server<'_>| {
+            let mut command = ServerCommand::elicitation_complete(Some(ticket), "e1".into());
+            assert!(command.apply(server, &shared) == Delivery::Done);
+            run(server, b"").0.contains("notifications/elicitation/complete")
+        };
+        assert!(is_completed(&mut server));
+        server.reply(ticket).unwrap().error(code::INTERNAL_ERROR, "failed");
+        assert!(run(&mut server, b"").0.contains(r#""id":1,"error""#));
+        assert!(!is_completed(&mut server));
+    }
+}
