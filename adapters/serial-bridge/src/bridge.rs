@@ -23,6 +23,8 @@ const PIECE: usize = 4096;
 const BREAK: Duration = Duration::from_millis(20);
 /// Pause between two attempts to open a lost link.
 const REOPEN_PAUSE: Duration = Duration::from_millis(100);
+/// Pause between two checks for the end of the client while the bridge does not read stdin.
+const CLOSE_CHECK: Duration = Duration::from_millis(500);
 /// Time limit for the last output. A board or a client that does not read must not prevent the exit.
 const END_LIMIT: Duration = Duration::from_millis(300);
 
@@ -41,7 +43,9 @@ struct State {
     link: Option<Arc<Link>>,
     /// The outputs that a thread writes at this moment.
     writing: Vec<Output>,
-    /// Whether stdin has ended.
+    /// Whether the client has closed stdin. Input may be left.
+    input_closed: bool,
+    /// Whether stdin has ended, and all input was read.
     input_ended: bool,
     /// Whether the client has closed stdout.
     client_gone: bool,
@@ -113,6 +117,7 @@ pub(crate) fn run(link: Link, options: Options) -> Result<(), String> {
         line: BoardLine::new(number, Instant::now()),
         link: None,
         writing: Vec::new(),
+        input_closed: false,
         input_ended: false,
         client_gone: false,
         board_gone: None,
@@ -132,8 +137,8 @@ pub(crate) fn run(link: Link, options: Options) -> Result<(), String> {
 }
 
 /// Watches deadlines until the board is lost, or the client closes stdout. After the end of stdin, waits for the
-/// responses to requests, except subscriptions, at most for the grace period. Returns an error only if the board is
-/// lost.
+/// responses to requests, except subscriptions, at most for the grace period. Input that the bridge cannot read yet
+/// does not extend this period. Returns an error only if the board is lost.
 fn serve(shared: &Shared) -> Result<(), String> {
     let mut ends = None;
     let mut state = shared.lock();
@@ -146,7 +151,7 @@ fn serve(shared: &Shared) -> Result<(), String> {
         if state.client_gone {
             return Ok(());
         }
-        if state.input_ended {
+        if state.input_closed {
             let at = *ends.get_or_insert_with(|| Instant::now() + shared.options.grace);
             let awaited = state.router.awaited();
             if awaited > 0 && Instant::now() >= at {
@@ -154,7 +159,7 @@ fn serve(shared: &Shared) -> Result<(), String> {
                     "the client has disconnected, and {awaited} of its requests got no response in time"
                 ));
             }
-            if awaited == 0 || Instant::now() >= at {
+            if state.input_ended && awaited == 0 || Instant::now() >= at {
                 return Ok(());
             }
         }
@@ -194,15 +199,34 @@ fn read_client(shared: &Shared) {
     while let Ok(n @ 1..) = input.read(&mut bytes) {
         let mut state = shared.lock();
         while state.router.is_full() || state.router.to_board.len() > MAX_OUTPUT {
-            state = shared.wait(state, None);
+            if !state.input_closed && is_stdin_closed() {
+                state.input_closed = true;
+                shared.changed.notify_all();
+            }
+            state = shared.wait(state, Some(Instant::now() + CLOSE_CHECK));
         }
         state.router.client_input(&bytes[..n], Instant::now());
         shared.changed.notify_all();
     }
     let mut state = shared.lock();
     state.router.client_ended(Instant::now());
-    state.input_ended = true;
+    (state.input_closed, state.input_ended) = (true, true);
     shared.changed.notify_all();
+}
+
+/// Returns whether the client has closed stdin. Input may be left.
+#[cfg(unix)]
+fn is_stdin_closed() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdin = stdin();
+    let mut polled = [PollFd::new(&stdin, PollFlags::empty())];
+    poll(&mut polled, Some(&Timespec::default())).is_ok() && polled[0].revents().contains(PollFlags::HUP)
+}
+
+/// Returns `false`: only a read shows the end of stdin.
+#[cfg(not(unix))]
+fn is_stdin_closed() -> bool {
+    false
 }
 
 /// Reads from the board, and opens a lost link again.

@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{OFlags, fcntl_setfl};
 use serial2::SerialPort;
 
 use crate::board::{Board, Wire};
@@ -98,6 +99,30 @@ fn board_that_does_not_read_can_still_write() {
         write(&wire.board, format!("{line}\n").as_bytes());
         client.expect_line(&line);
     }
+}
+
+#[test]
+fn bridge_exits_after_the_client_although_the_board_does_not_read() {
+    let wire = Wire::new();
+    let mut client = BridgeClient::new(&plain(&wire.path));
+    assert_eq!(read(&wire.board, 1), b"\n");
+    let mut input = client.input();
+    fcntl_setfl(&input, OFlags::NONBLOCK).unwrap();
+    // More bytes than all buffers hold.
+    let bytes = (notification(&"x".repeat(4096)) + "\n").repeat(1000).into_bytes();
+    let (mut written, mut refused) = (0, 0);
+    while refused < 50 {
+        match input.write(&bytes[written..]) {
+            Ok(n) => (written, refused) = (written + n, 0),
+            Err(_) => {
+                refused += 1;
+                thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+    assert!(written < bytes.len());
+    drop(input);
+    assert_eq!(client.wait_for_exit().0.code(), Some(0));
 }
 
 #[test]
