@@ -1,5 +1,6 @@
 //! Messages to the clients of a server over HTTP, which serves several sessions.
 
+use std::io::Write;
 use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -15,6 +16,7 @@ use mcp_proto_std::{
     Stop,
 };
 
+use crate::http::{ACCEPTED, LIMIT, NOT_ALLOWED, STREAM, start, write};
 use crate::time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("complete", "{}")]).list_changed();
@@ -75,4 +77,29 @@ fn message_without_a_request_reaches_no_other_session() {
         stop.within(Duration::ZERO);
         server.join().unwrap().unwrap();
     });
+}
+
+#[test]
+fn end_of_a_session_has_a_time_limit_while_the_server_sends() {
+    const INITIALIZED: &str =
+        r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
+    let (sender, deleted) = channel();
+    let url = start(move |request, stream| {
+        if request.line.starts_with("DELETE") {
+            sender.send(()).unwrap();
+            write(stream, STREAM);
+            while stream.write_all(&[b'\n'; 65_536]).is_ok() {}
+            return;
+        }
+        let response = if request.has(r#""initialize""#) {
+            request.result(INITIALIZED).replacen("\r\n", "\r\nMcp-Session-Id: s-1\r\n", 1)
+        } else if request.line.starts_with("GET") {
+            NOT_ALLOWED.into()
+        } else {
+            ACCEPTED.into()
+        };
+        write(stream, &response);
+    });
+    within(LIMIT, move || connect(&url).0.close());
+    deleted.recv_timeout(LIMIT).unwrap();
 }
