@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -216,6 +216,38 @@ fn event_stream_shows_a_session_live_and_its_end() {
     assert!(ends.iter().all(|end| end["end"] == true && end["violations"] == json!([])), "{ends:?}");
     assert_eq!(events.next().unwrap().0, "close");
     assert_eq!(events.next(), None);
+}
+
+#[test]
+fn number_of_open_connections_is_limited() {
+    const LIMIT: usize = 32;
+    const PAGE: &str = "GET /{T}/ HTTP/1.1\r\nHost: {H}\r\n\r\n";
+    let shown = Shown::tap(&example("stdio_server"));
+    let connect = || TcpStream::connect(&shown.host).unwrap();
+    // A refused request gets no response, and may reset the connection.
+    let page = || {
+        let mut response = String::new();
+        let _ = shown.open(PAGE).read_to_string(&mut response);
+        response
+    };
+    let open: Vec<_> = (0..LIMIT).map(|_| connect()).collect();
+    for _ in 0..LIMIT {
+        assert_eq!(page(), "", "the connection is refused");
+    }
+    drop(open);
+    // Neither ended nor refused connections count. The threads of ended connections may still run.
+    let start = Instant::now();
+    loop {
+        let open: Vec<_> = (1..LIMIT).map(|_| connect()).collect();
+        let response = page();
+        drop(open);
+        if response.starts_with("HTTP/1.1 200 ") {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "the connections are not released");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(shown.finish(), Some(0));
 }
 
 #[test]
