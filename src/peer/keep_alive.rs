@@ -131,7 +131,7 @@ impl KeepAliveState {
         if self.ping == PingState::Unsent { Due::Ping } else { Due::Nothing }
     }
 
-    /// Returns the time of the next action. Returns `None` without a pending action, and for a time that has passed.
+    /// Returns the time of the next action. Returns `None` if no action is pending, or if its time has passed.
     pub(crate) fn deadline(&self, now: Millis) -> Option<Millis> {
         Some(self.deadline).filter(|at| self.is_enabled && *at > now && *at != NEVER)
     }

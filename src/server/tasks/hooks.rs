@@ -57,7 +57,7 @@ pub(crate) struct TaskHooks {
     /// must have reserved the space.
     pub(crate) write_cancelled: fn(&mut ServerState<'_>, Ticket, u64, Routing),
 
-    /// Registers the tasks of a subscription, from an array of ids. Omits ids that the client may not access.
+    /// Registers the tasks of a subscription, from an array of ids. Omits tasks to which the client has no access.
     pub(crate) register_tasks: fn(&mut Request<'_, '_>, Ticket, Json<'_>),
 
     /// Writes the member `taskIds` of an acknowledgment. Omits tasks that do not fit, and removes these tasks from the
