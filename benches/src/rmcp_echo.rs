@@ -109,7 +109,7 @@ impl ByteServer {
     /// Sends this input, and returns the line that the server sends next.
     ///
     /// # Panics
-    /// If the server ends.
+    /// If the server reads no more.
     pub async fn exchange(&mut self, input: &[u8]) -> &[u8] {
         self.input.write_all(input).await.expect("the server reads");
         self.response.clear();

@@ -234,8 +234,8 @@ fn reset(state: &mut ServerState<'_>) {
     }
 }
 
-/// Records the time to live that the current call requests. `None` means that the call cannot become a task
-/// automatically.
+/// Records the time to live that the current call requests, or 0 if it requests none. `None` means that the call cannot
+/// become a task automatically.
 fn set_candidate(state: &mut ServerState<'_>, requested: Option<u64>) {
     if let Some(table) = state.tasks.as_mut() {
         table.candidate = requested;

@@ -41,7 +41,8 @@ impl<'i> HttpMachines<'i> {
     }
 
     /// Runs the machines until they wait or the server is closed. Returns the time at which to call `run` again.
-    /// Returns `None` if the server is closed, or if only input, freed memory or a command requires a call.
+    /// Returns `None` if only input, freed memory or a command requires a call. The caller must check `is_closed` after
+    /// each call.
     ///
     /// `on_event` is the handler of the application. `run` calls `on_output` for each exchange with new output.
     pub fn run(
@@ -72,8 +73,8 @@ impl<'i> HttpMachines<'i> {
     }
 
     /// Moves output of an exchange to the end of `bytes`, until `bytes` has `limit` bytes or more, or no output is
-    /// left. Before the first call, the caller must get the head from [`HttpServer::output`]. Returns `true` if the
-    /// response is complete and its exchange has ended.
+    /// left. Before the first call, the caller must get the head from [`HttpServer::output`]. Returns `true` if no
+    /// more output follows. The response may then be incomplete, because its exchange was cut.
     ///
     /// Call [`run`](HttpMachines::run) afterwards, because other exchanges may wait for the memory.
     pub fn take_output(

@@ -27,8 +27,8 @@ use crate::signal::{Signal, lock};
 use crate::ticket_map::TicketMap;
 
 /// Number of queued commands at which senders of notifications and requests wait, except [between the chunks of a
-/// response](State::may_send). All other commands are queued immediately, so the queue can exceed this number. For
-/// example, each request adds only one response.
+/// response](State::may_send). All other commands are queued immediately, so the queue can exceed this number. The
+/// excess is bounded, for example by one response for each request.
 const MAX_QUEUED_COMMANDS: usize = 64;
 
 /// State shared between a server's handles and its event loop.
@@ -55,8 +55,8 @@ pub struct ServerShared {
     has_work: AtomicBool,
     wake: Wake,
     limit: usize,
-    /// Whether the transport has many sessions. An open response then blocks no other message, and a message to a
-    /// client must name the request to which the message belongs.
+    /// Whether the transport has many sessions. An unfinished chunked response then blocks no other message, and a
+    /// message to a client must name the request to which the message belongs.
     pub(crate) has_sessions: bool,
     /// The thread that runs the event loop now, or `None` if the thread is unknown. Methods that this thread calls
     /// never wait.
@@ -168,8 +168,9 @@ impl ServerShared {
     /// Like [`new`](ServerShared::new), for a transport with many sessions, such as HTTP. The thread of the event loop
     /// is unknown.
     ///
-    /// A message to a client must then belong to a request, because only the request identifies the client. So
-    /// [`request`](ServerShared::request) fails, and notifications that belong to no request are not sent.
+    /// Except for change notifications, a message to a client must then belong to a request, because only the request
+    /// identifies the client. So [`request`](ServerShared::request) fails, and other notifications that belong to no
+    /// request are not sent.
     #[must_use]
     pub fn with_sessions(wake: Wake, limit: usize, hooks: Vec<Arc<dyn RequestHook>>) -> Arc<ServerShared> {
         ServerShared::create(wake, limit, true, None, hooks)

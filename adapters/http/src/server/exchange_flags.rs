@@ -26,7 +26,7 @@ impl Flags {
     pub(super) const LEGACY: Flags = Flags(256);
     /// The exchange is in the list of exchanges with output.
     pub(super) const IS_READY: Flags = Flags(512);
-    /// The exchange is an event stream that no call has opened.
+    /// The exchange is an event stream that a GET or `subscriptions/listen` has opened.
     pub(super) const LISTENS: Flags = Flags(1024);
     /// The client closed the connection while the message was queued.
     pub(super) const DISCONNECTED: Flags = Flags(2048);

@@ -65,7 +65,8 @@ pub struct ExchangeSlot {
     /// Handshake era: the revision of the request.
     pub(super) revision: Revision,
     pub(super) media_type: MediaType,
-    /// The contents of a sealed session id: the revision and random bytes. Zeros if the head names no such id.
+    /// The contents of the sealed session id that the request names or creates: the revision and random bytes. Zeros
+    /// without such an id.
     pub(super) sealed: [u8; 16],
 }
 
@@ -124,7 +125,7 @@ pub(super) struct Exchanges<'b> {
     pub(super) earliest: Millis,
     serial: u32,
     taken: usize,
-    /// Number of event streams that no call has opened.
+    /// Number of event streams that a GET or `subscriptions/listen` has opened.
     pub(super) listening: usize,
 }
 

@@ -42,7 +42,8 @@ impl Connection<'_> {
     /// body. The caller then locks the servers, and calls [`pass`](Connection::pass).
     ///
     /// # Errors
-    /// The input is not valid HTTP/1.1, or a head is too large. The caller calls [`refuse`](Connection::refuse).
+    /// The input is not valid HTTP/1.1 or HTTP/1.0, or a head is too large. The caller calls
+    /// [`refuse`](Connection::refuse).
     #[inline(never)]
     pub fn parse<'i>(
         &mut self,

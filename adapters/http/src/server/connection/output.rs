@@ -128,8 +128,8 @@ impl Connection<'_> {
         }
     }
 
-    /// Begins the head of a response. `has_end` reports that a length or the last chunk marks the end of the
-    /// response.
+    /// Begins the head of a response. `has_end` means that the client can detect the end of the response, by its
+    /// length, its last chunk, or the status 204.
     fn begin_response(&mut self, has_end: bool) {
         // The connection cannot continue after an incomplete request body, because the rest of the body would be parsed
         // as the next request.
