@@ -159,6 +159,11 @@ fn serve(shared: &Shared) -> Result<(), String> {
                     "the client has disconnected, and {awaited} of its requests got no response in time"
                 ));
             }
+            if Instant::now() >= at && !state.input_ended {
+                state
+                    .router
+                    .log_note("the client has disconnected, and the board did not read all of its input");
+            }
             if state.input_ended && awaited == 0 || Instant::now() >= at {
                 return Ok(());
             }
@@ -219,7 +224,7 @@ fn read_client(shared: &Shared) {
 fn is_stdin_closed() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdin = stdin();
-    let mut polled = [PollFd::new(&stdin, PollFlags::empty())];
+    let mut polled = [PollFd::new(&stdin, PollFlags::HUP)];
     poll(&mut polled, Some(&Timespec::default())).is_ok() && polled[0].revents().contains(PollFlags::HUP)
 }
 
