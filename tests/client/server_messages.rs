@@ -1,4 +1,7 @@
 //! Messages of the server: requests, notifications, invalid lines, silence.
+
+use std::cell::Cell;
+
 use crate::support::FailureContext;
 use crate::support::client::Setup;
 use mcp_proto::client::Options;
@@ -405,6 +408,7 @@ fn due_ping_is_sent_despite_input_before_space_is_free() {
 /// With some buffer sizes, the ping has no space.
 #[test]
 fn server_that_reads_nothing_is_reported() {
+    let unsent_pings = Cell::new(0);
     for tx in (500..640).step_by(10) {
         Setup { keep_alive: Some(PINGS), tx, ..Setup::handshake() }.lines_only().run(|harness| {
             harness.connect();
@@ -417,9 +421,13 @@ fn server_that_reads_nothing_is_reported() {
             }
             harness.discard().at(500).at(539).events(&[]).at(540).events(&["silent"]);
             harness.peer_reads(true);
-            harness.at(541).discard();
+            harness.at(541);
+            if !harness.take_sent().iter().any(|line| line.contains("\"ping-1\"")) {
+                unsent_pings.set(unsent_pings.get() + 1);
+            }
         });
     }
+    assert_ne!(unsent_pings.get(), 0, "with each size, the ping had space");
 }
 
 /// Only requests need space for a response. The client processes other messages even if the server does not read.
