@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use crate::support::FailureContext;
-use crate::support::client::Setup;
+use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::Options;
 use mcp_proto::{KeepAlive, Millis};
 
@@ -380,6 +380,17 @@ fn keep_alive_without_space_sets_no_past_deadline() {
     });
 }
 
+/// Connects, and fills most of the transmit buffer with calls and cancellations that the server does not read.
+fn fill_output(harness: &mut ClientHarness) {
+    harness.connect();
+    harness.peer_reads(false);
+    let tickets: Vec<_> = (0..3).map_while(|_| harness.client.call_json("t", "{}", DEFAULT).ok()).collect();
+    harness.pump();
+    for ticket in tickets {
+        harness.cancel(ticket, &"x".repeat(60));
+    }
+}
+
 /// With some buffer sizes, the ping has to wait for space.
 ///
 /// The client sends the ping for every buffer size.
@@ -387,14 +398,7 @@ fn keep_alive_without_space_sets_no_past_deadline() {
 fn due_ping_is_sent_despite_input_before_space_is_free() {
     for tx in (500..640).step_by(10) {
         Setup { keep_alive: Some(PINGS), tx, ..Setup::handshake() }.lines_only().run(|harness| {
-            harness.connect();
-            harness.peer_reads(false);
-            let tickets: Vec<_> =
-                (0..3).map_while(|_| harness.client.call_json("t", "{}", DEFAULT).ok()).collect();
-            harness.pump();
-            for ticket in tickets {
-                harness.cancel(ticket, &"x".repeat(60));
-            }
+            fill_output(harness);
             harness.at(500).at(501).server_sends(r#"{"method":"x"}"#);
             assert!(harness.take_events().contains(&"notified x".to_owned()));
             harness.peer_reads(true);
@@ -411,14 +415,7 @@ fn server_that_reads_nothing_is_reported() {
     let unsent_pings = Cell::new(0);
     for tx in (500..640).step_by(10) {
         Setup { keep_alive: Some(PINGS), tx, ..Setup::handshake() }.lines_only().run(|harness| {
-            harness.connect();
-            harness.peer_reads(false);
-            let tickets: Vec<_> =
-                (0..3).map_while(|_| harness.client.call_json("t", "{}", DEFAULT).ok()).collect();
-            harness.pump();
-            for ticket in tickets {
-                harness.cancel(ticket, &"x".repeat(60));
-            }
+            fill_output(harness);
             harness.discard().at(500).at(539).events(&[]).at(540).events(&["silent"]);
             harness.peer_reads(true);
             harness.at(541);
