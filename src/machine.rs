@@ -151,7 +151,7 @@ impl<'a> Receive<'a> {
     ///
     /// A link that has lost bytes within a line must insert the byte `CAN` (0x18), which valid JSON never contains. The
     /// machine then drops the line. If the machine received the id and the method of a request before the gap, the
-    /// machine responds with an error. Otherwise the machine sends no response.
+    /// machine responds with an error. Otherwise, and on a client of `2026-07-28`, the machine sends no response.
     #[inline]
     pub fn filled(self, n: usize) {
         self.input.filled(n, StreamId::NONE);

@@ -315,8 +315,8 @@ impl Fields {
         quote!(&[#(#names),*])
     }
 
-    /// Generates code that reads the fields from `__members`. The code evaluates to a `Result` with the constructed
-    /// value.
+    /// Generates code that reads the fields from `__members`. The code evaluates to `Ok` with the constructed value. On
+    /// an error, the code returns from the function.
     pub(crate) fn read(&self, constructor: &TokenStream) -> TokenStream {
         let names = self.names();
         let unknown = if self.open { quote!(Ignored) } else { quote!(Member) };
@@ -371,7 +371,8 @@ impl Fields {
         })
     }
 
-    /// Generates code that overwrites the default struct with the fields that were present.
+    /// Generates code that overwrites fields of the default struct: with the values that were present, or with the
+    /// default that a missing or skipped field itself has.
     fn overwrite_default(&self, default: &DefaultValue, slots: &[Ident]) -> TokenStream {
         let value = default_value(default);
         let changes = self.members.iter().zip(slots).map(|(field, slot)| {

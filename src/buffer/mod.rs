@@ -62,7 +62,7 @@ const FLOOR: usize = 4096;
 #[cfg(feature = "alloc")]
 const SMALL_USES: u8 = 32;
 
-/// Time after which a grown buffer of an idle connection shrinks.
+/// Time after which a large buffer of an idle connection shrinks.
 #[cfg(feature = "alloc")]
 const IDLE_TIME: Millis = Millis::seconds(5);
 
@@ -166,8 +166,9 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Shrinks a large buffer if at most a quarter of it has been in use for [`IDLE_TIME`]. `used` bytes are in use
-    /// now. While this time runs, returns its end. Otherwise returns `None`.
+    /// Shrinks the buffer if at most a quarter of it has been in use for [`IDLE_TIME`]. The caller must call this
+    /// method only for a [large](Buffer::is_large) buffer. `used` bytes are in use now. While this time runs, returns
+    /// its end. Otherwise returns `None`.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn shrink_by_deadline(&mut self, used: usize, now: Millis) -> Option<Millis> {

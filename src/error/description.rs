@@ -59,9 +59,9 @@ impl ProtocolError {
         /// error.
         ///
         /// A code does not prove that the machine sent a response. The machine never sends an error response to a
-        /// notification or a response. Of all invalid messages, a client responds only to unreadable requests with an
-        /// intact id: requests that are too long, nested too deeply, or not valid JSON. In `2026-07-28`, a client sends
-        /// no response at all.
+        /// notification or a response. Of all messages that are not valid JSON-RPC requests, a client responds only to
+        /// unreadable requests with an intact id: requests that are too long, nested too deeply, or not valid JSON. In
+        /// `2026-07-28`, a client sends no response at all.
         fn code;
         code::PARSE_ERROR => {
             NotJson = "the message is not valid JSON",

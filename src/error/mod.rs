@@ -85,7 +85,7 @@ pub enum ProtocolError {
         /// Code of the error response: -32002, or -32602 since `2026-07-28`.
         code: i32,
     },
-    /// A request without the declaration of a required capability (`2026-07-28`).
+    /// A request that requires a capability of the client, but does not declare the capability (`2026-07-28`).
     MissingClientCapability,
     /// A subscription that exceeds the buffer for resource subscriptions.
     TooManySubscriptions {
@@ -140,7 +140,8 @@ pub enum ProtocolError {
     UnknownNotification,
     /// Too many error responses without an id in a row.
     ///
-    /// The machine sends no further error responses without an id until a valid message arrives.
+    /// The machine sends no further error responses without an id until a valid message arrives. The limit does not
+    /// apply to errors in a batch, or on a stream other than [`StreamId::NONE`](crate::StreamId::NONE).
     Muted,
     /// Application error: a request that a handler dropped without a response. The machine responded with an error.
     Unanswered,
@@ -209,7 +210,7 @@ impl ProtocolError {
 
     /// Returns the two parts of the error response's `message`.
     ///
-    /// The first part is a prefix for the code. The second part is the description without numbers.
+    /// The first part is a prefix for the code, or empty. The second part is the description without numbers.
     pub(crate) fn message(&self) -> (&'static str, &'static str) {
         let prefix = match self.code() {
             _ if matches!(

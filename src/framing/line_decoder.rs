@@ -44,7 +44,7 @@ pub(crate) enum LineKind {
     /// A discarded line that is longer than the buffer. [`LineDecoder::bytes`] returns the captured id, or an empty
     /// slice for a line without an id.
     TooLong,
-    /// A message that the end of input has cut off.
+    /// An invalid line without a newline at the end of input, which has probably cut off a message.
     Truncated,
     /// The end of the stream that [`LineDecoder::stream`] returns (message mode). The line is empty.
     StreamClosed,
@@ -177,8 +177,8 @@ impl<'b> LineDecoder<'b> {
         self.line_with(|| None)
     }
 
-    /// Returns the current line like [`line`](LineDecoder::line). The scanner does not scan the object that `known`
-    /// returns again: see [`Scanner::feed_with`].
+    /// Returns the current line like [`line`](LineDecoder::line). The scanner skips repetitions of the object that
+    /// `known` returns: see [`Scanner::feed_with`].
     #[inline]
     pub(crate) fn line_with<'k>(
         &mut self,
@@ -199,7 +199,8 @@ impl<'b> LineDecoder<'b> {
         self.line
     }
 
-    /// Returns the id of a line that is not a message. Returns an empty slice if the id is missing or was cut off.
+    /// Returns the id of a line that is not a message. Returns an empty slice if the id is missing or unreliable, or if
+    /// the id of a discarded line exceeds the limit.
     #[cold]
     pub(crate) fn intact_id(&self) -> &[u8] {
         match self.line {
@@ -221,8 +222,8 @@ impl<'b> LineDecoder<'b> {
         &self.scanner
     }
 
-    /// Stores the spans of an event until the release of the line. To save memory on a microcontroller, they overwrite
-    /// the spans of the members.
+    /// Stores the spans of an event until the release of the line. To save memory on a microcontroller, the stored
+    /// spans replace the spans of the members.
     pub(crate) fn hold_event(&mut self, spans: [Span; 6]) {
         self.scanner.set_table(spans);
     }

@@ -177,7 +177,8 @@ impl Routing {
         Routing { kind, relation: Relation::Subscription(stream) }
     }
 
-    /// Returns the routing of a message that belongs to a session as a whole.
+    /// Returns the routing of a message that belongs to a session as a whole. The relation of the session
+    /// [`NONE`](SessionKey::NONE) is the connection.
     pub(crate) fn in_session(kind: OutboundMessageKind, key: SessionKey) -> Routing {
         let relation = if key == SessionKey::NONE { Relation::Connection } else { Relation::Session(key) };
         Routing { kind, relation }

@@ -24,8 +24,9 @@ impl LineDecoder<'_> {
     /// Removes a part of a string from the current line. The part must end at the end of the string's received text, or
     /// before an incomplete character or escape.
     ///
-    /// If the string has ended, and the line is complete or many bytes follow, these bytes do not move: the closing
-    /// quote moves to the start of the part, and spaces replace the rest. The work is therefore linear in the input.
+    /// The bytes after the part do not move if the string has ended, and the line is complete or many bytes follow: the
+    /// closing quote moves to the start of the part, and spaces replace the rest. The work is therefore linear in the
+    /// input.
     pub(crate) fn remove_from_string(&mut self, part: Span) {
         let Span { start, end } = part;
         let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));
@@ -74,7 +75,7 @@ impl LineDecoder<'_> {
         self.flags.add(Flags::ABORTED);
     }
 
-    /// Returns whether [`abort_chunks`](LineDecoder::abort_chunks) was called since the last call.
+    /// Returns whether [`abort_chunks`](LineDecoder::abort_chunks) was called since the last call of this method.
     pub(crate) fn take_aborted(&mut self) -> bool {
         let is_aborted = self.flags.any(Flags::ABORTED);
         self.flags.remove(Flags::ABORTED);

@@ -8,7 +8,7 @@ use super::value::next_item;
 /// The next entry of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PartialEntry<'t> {
-    /// The end of the object. The text starts after the closing brace.
+    /// The end of the object, with the text after the closing brace.
     End(&'t [u8]),
     /// A member. The name may have escapes. `value` starts with the value, and continues with the text after it.
     Member { name: &'t [u8], value: &'t [u8] },

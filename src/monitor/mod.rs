@@ -138,10 +138,10 @@ impl Monitor {
         found
     }
 
-    /// Records the end of the stream from `sender`. Returns the violations: a line without newline, and the violations
-    /// in that line. At the end of the server's stream, also reports requests of the client without a response.
-    /// Cancelled requests and subscriptions need no response. Reports no unanswered request if the client's stream
-    /// ended first, because this ends the session.
+    /// Records the end of the stream from `sender`. Returns the violations: a line without newline, unless the line
+    /// exceeds the [limit](Monitor::line_limit), and the violations in that line. At the end of the server's stream,
+    /// also reports requests of the client without a response. Cancelled requests and subscriptions need no response.
+    /// Reports no unanswered request if the client's stream ended first, because this ends the session.
     pub fn end(&mut self, sender: Sender, now: Millis) -> Vec<Violation> {
         let mut found = Vec::new();
         let party = self.dialogue.party(sender);

@@ -62,7 +62,7 @@ impl Monitor {
         }
     }
 
-    /// Returns the revision of the request in flight with this id or progress token.
+    /// Returns the revision of the request in flight that `sender` has sent with this id or progress token.
     fn revision_of(
         &mut self,
         sender: Sender,
@@ -184,7 +184,8 @@ impl Monitor {
         }
     }
 
-    /// Returns whether a notification may belong to a cancelled subscription whose id another request has used again.
+    /// Returns whether a notification may belong to a subscription that was cancelled within the race window, and whose
+    /// id another request has used again.
     fn crosses_cancellation(&self, tag: Json<'_>, now: Millis) -> bool {
         let cancelled = self.dialogue.client.requests.replaced(&requests::key(tag));
         cancelled.is_some_and(|at| now.since(at) <= self.race_window)

@@ -168,8 +168,8 @@ impl Monitor {
 }
 
 impl super::session::Catalog {
-    /// Adds a page of a list. A request without a cursor starts a list, and the last page completes the list. The
-    /// catalog stays incomplete if the page does not continue the list.
+    /// Adds a page of a list. A request without a cursor starts a list, and the last page completes the list. If the
+    /// page does not continue the list, the catalog becomes empty and incomplete.
     fn add_page(
         &mut self,
         request: &Request,

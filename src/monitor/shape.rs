@@ -30,7 +30,8 @@ pub(super) enum Shape {
     Object(&'static [Member]),
     /// An object with a tag member. The value of the tag selects the row.
     Tagged(&'static str, &'static [Row]),
-    /// An object with the members of a row if the tag member has the row's value, otherwise with other members.
+    /// An object with the members of a row if the revision has the row, and the tag member has the row's value.
+    /// Otherwise an object with the other members.
     Variant(&'static str, Row, &'static [Member]),
     /// An object of this shape with exactly one of these members.
     Exactly(&'static [&'static str], &'static Shape),

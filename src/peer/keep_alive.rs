@@ -9,9 +9,9 @@ use crate::time::Millis;
 
 /// Settings for the detection of an unresponsive peer. Durations over 49 days count as 49 days, and 0 counts as 1 ms.
 ///
-/// Each message of the peer restarts the idle time when it is complete. A message that arrives in chunks restarts it
-/// with each chunk. `interval` and `timeout` together must therefore exceed the time that the link needs for one
-/// message.
+/// The idle time starts with the first message of the peer. Each complete message of the peer restarts the idle time. A
+/// message that arrives in chunks restarts the idle time with each chunk. `interval` and `timeout` together must
+/// therefore exceed the time that the link needs for one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Idle time, in milliseconds, after which the machine sends a ping.

@@ -97,7 +97,7 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) late_messages: u16,
     /// `None` before a handshake or, on a client, a discovery has completed.
     pub(crate) session: Option<R::Session>,
-    /// Offset in the transmit buffer at which the current request's messages must end.
+    /// Maximum offset in the transmit buffer at which the current request's messages may end.
     pub(crate) budget: usize,
     /// An error that the next poll emits, such as an error in the application's response.
     pub(crate) pending_error: Option<ProtocolError>,
@@ -176,7 +176,8 @@ impl<'b, R: Role> Peer<'b, R> {
 
     /// Returns the earliest deadline that has not expired.
     ///
-    /// Omits expired deadlines. The requests with these deadlines wait for transmit space, so a poll would not help.
+    /// Requests with expired deadlines wait for transmit space, so an earlier poll would not help. Returns `None` if no
+    /// other deadline is left.
     #[inline]
     pub(crate) fn next_deadline<const N: usize>(&self, deadlines: [Option<Millis>; N]) -> Option<Millis> {
         let mut next = None;

@@ -150,8 +150,9 @@ impl<R: Role> Peer<'_, R> {
     }
 
     /// Handles the expired deadline of a request: starts its timeout, or returns its failure. Returns `None` after the
-    /// start of the timeout, or if the request has ended. Also returns `None` after an event: the response may have
-    /// arrived while the application handled the event, so the request gets [`READ_TIME`], once.
+    /// start of the timeout, or if the request has ended. Also returns `None` after an event, unless the connection is
+    /// draining: the response may have arrived while the application handled the event, so the request gets
+    /// [`READ_TIME`], once.
     pub(crate) fn handle_deadline(&mut self, ticket: Ticket) -> Option<RequestFailure> {
         if self.start_timeout(ticket) {
             return None;

@@ -62,7 +62,7 @@ pub(crate) fn write_progress_token(token: u64, out: &mut Writer<'_>) {
     out.end_object();
 }
 
-/// Returns the progress token as raw JSON. Returns `None` unless the token is a string or an integer.
+/// Returns the progress token as raw JSON. Returns `None` if the token is missing, or neither a string nor an integer.
 pub(crate) fn progress_token(meta: Json<'_>) -> Option<Json<'_>> {
     meta.get(PROGRESS_TOKEN).filter(|token| crate::rpc::is_id(*token))
 }

@@ -21,7 +21,7 @@ pub(crate) fn parse(cursor: Json<'_>) -> Option<u32> {
 /// The result of writing a page.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// Number of omitted entries. An omitted entry is too large for any page, or not valid.
+    /// Number of omitted entries. An omitted entry is too large for any page, or `entry` returned `Some(false)`.
     pub(crate) omitted: usize,
     /// Whether the list has a next page.
     pub(crate) has_next: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Page {
 /// Writes `"key":[…]` with as many entries as fit, starting at `first`. Adds the cursor of the next page, if any.
 ///
 /// `entry` writes the entry at an index. `None` means that the list has no such entry. `Some(false)` means that the
-/// entry is not valid.
+/// page must omit the entry, for example because it is not valid.
 pub(crate) fn write(
     out: &mut Writer<'_>,
     key: &str,

@@ -27,15 +27,15 @@ pub struct Message<'m> {
 /// The kind of a message, derived from its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MessageKind {
-    /// A method and an id.
+    /// A method that is a string, and an id that is a string or an integer.
     Request,
-    /// A method and no id.
+    /// A method that is a string, and no id.
     Notification,
-    /// No method: an id with a result or an error, or an error without an id.
+    /// No method: a valid id with a result or an error, or an error without a valid id.
     Response,
     /// A JSON array: a batch (`2025-03-26` only).
     Batch,
-    /// None of these.
+    /// None of these, or an object without `"jsonrpc":"2.0"`.
     Invalid,
 }
 

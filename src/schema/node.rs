@@ -307,8 +307,9 @@ impl Node {
         }
     }
 
-    /// Returns the node of a number with these bounds, or any other node unchanged. Contradictory bounds, and bounds
-    /// that the type cannot hold, are compile errors.
+    /// Returns the node of a number with these bounds, or any other node unchanged. For an integer, contradictory
+    /// bounds and bounds that the type cannot hold are compile errors. The derive macro itself compares the bounds of
+    /// floats.
     #[must_use]
     pub const fn with_range(self, least: Option<Bound>, greatest: Option<Bound>) -> Node {
         match self {
@@ -335,7 +336,7 @@ impl Node {
         }
     }
 
-    /// Returns the minimum and the maximum of a number.
+    /// Returns the minimum and the maximum of a [`Number`](Node::Number). Both are `None` for any other node.
     #[must_use]
     pub const fn decimal_range(self) -> [Option<Decimal>; 2] {
         match self {

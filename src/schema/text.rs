@@ -275,7 +275,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
         self.json.close(b'}');
     }
 
-    /// Writes the description, followed by a list of names with their descriptions.
+    /// Writes the description, followed by a list of the names that have descriptions.
     const fn description(&mut self, description: Option<&str>, node: &Node) {
         let mut values: (&[&str], &[&str]) = (&[], &[]);
         if let Node::Names(names) = node {

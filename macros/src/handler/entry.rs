@@ -49,8 +49,8 @@ impl Handler {
         Ok(quote!(#description #methods))
     }
 
-    /// Returns the type of the result. Returns `None` if the function returns nothing, and for an `impl Trait`, because
-    /// generated code cannot name this type.
+    /// Returns the type of the result. Returns `None` for a function without a return type. Also returns `None` for an
+    /// `impl Trait`, because generated code cannot name this type.
     fn output(&self) -> Option<TokenStream> {
         let output = self.signature.output.as_ref();
         output.filter(|ty| !matches!(ty, Type::ImplTrait(_))).map(with_static_lifetimes)

@@ -153,7 +153,8 @@ impl Handler {
         })
     }
 
-    /// Returns the generic parameters of the context, and the expression of the state.
+    /// Returns the generic parameters of the context, and the expression of the state. The expression is empty for a
+    /// handler without state.
     fn context(&self) -> (TokenStream, TokenStream) {
         let state = self.roles.iter().find_map(|role| match role {
             Role::State { is_mutable, ty } => Some((*is_mutable, ty)),

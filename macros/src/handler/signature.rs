@@ -113,7 +113,7 @@ fn parse_receiver(input: ParseStream<'_>) -> Result<Parameter> {
     Ok(Parameter::Receiver { is_mutable, span })
 }
 
-/// Takes the tokens before the first position that `is_end` accepts.
+/// Takes the tokens before the first position that `is_end` accepts, or all tokens if there is no such position.
 fn take_until(input: ParseStream<'_>, is_end: impl Fn(ParseStream<'_>) -> bool) -> Result<TokenStream> {
     let mut tokens = TokenStream::new();
     while !input.is_empty() && !is_end(input) {

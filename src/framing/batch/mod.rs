@@ -8,9 +8,9 @@ use crate::framing::line_decoder::{FoundLine, LineDecoder, LineKind};
 use crate::json::next_element;
 
 impl LineDecoder<'_> {
-    /// Makes the first element of an array the current line.
+    /// Makes the first element of an array the current line. The current line must be a valid array.
     ///
-    /// Returns `false` if the array is empty, or is itself an element of a batch.
+    /// Returns `false` and changes nothing if the array is empty, or is itself an element of a batch.
     #[cold]
     pub(crate) fn open_batch(&mut self) -> bool {
         let is_element = !self.bytes_after_line().iter().all(u8::is_ascii_whitespace);

@@ -13,8 +13,8 @@ use serde_core::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, V
 /// any notation.
 pub const STRUCT: &str = "mcp_proto::ToolArguments";
 
-/// The struct name that a derived enum passes. The first field name is the tag. The other field names are the variants.
-/// The decoder returns the tag first, wherever the tag is in the text.
+/// The struct name that a derived enum with a tag passes. The first field name is the tag. The other field names are
+/// the variants. The decoder returns the tag first, wherever the tag is in the text.
 pub const ONE_OF: &str = "mcp_proto::ToolArguments: one of";
 
 impl<'de> Decoder<'de> {
@@ -40,8 +40,8 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Returns the index of the variant that the tag of the next object names. Returns an error if the tag is missing
-    /// or names no variant.
+    /// Returns the index of the variant that the tag of the next object names. Returns an error if the next value is
+    /// not an object, or if the tag is missing or names no variant.
     fn find_variant(
         &mut self,
         tag: &'static str,

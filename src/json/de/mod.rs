@@ -77,7 +77,7 @@ struct Decoder<'de> {
     levels: u8,
     /// The path to an error.
     steps: ErrorPath<'de>,
-    /// Whether the current value is inside a derived type. Such a type accepts `1.0` as an integer.
+    /// Whether the current value is inside a derived type. The decoder then accepts `1.0` as an integer.
     #[cfg(feature = "derive")]
     derived: bool,
 }

@@ -159,7 +159,8 @@ impl MemberIndex {
         }
     }
 
-    /// Records the end of a message member's value. The index stays unknown if the offsets exceed 32 bits.
+    /// Records the end of a message member's value. The index stays unknown if recording has stopped, or the offsets
+    /// exceed 32 bits.
     #[inline]
     pub(super) fn end_member(&mut self, member: Member, at: usize) {
         if self.next != OFF && u32::try_from(at).is_ok() {

@@ -30,8 +30,8 @@ impl KnownObject {
         self.head == NOWHERE
     }
 
-    /// Stores `text`, an object of at most [`CAPACITY`] bytes. The value at `variable`, a span of `text`, may differ in
-    /// a repetition. If the span is missing, no value may differ.
+    /// Stores `text`, which must be a valid object of at most [`CAPACITY`] bytes. The value at `variable`, a span of
+    /// `text`, may differ in a repetition. If the span is missing, no value may differ.
     pub(crate) fn set(&mut self, text: &[u8], variable: Span) {
         copy(&mut self.text, text);
         self.length = text.len();
@@ -42,7 +42,7 @@ impl KnownObject {
     /// Returns the bytes after a repetition of the object at the start of `text`. Returns `None` if `text` does not
     /// start with a repetition, or if no object is stored.
     ///
-    /// The value that differs must be a string without escapes in ASCII, or a number of only digits.
+    /// The value that differs must be an ASCII string without escapes, or a number of only digits.
     // Not inlined, because the loop over the tokens would otherwise spill more variables.
     #[inline(never)]
     pub(crate) fn after<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
@@ -57,7 +57,8 @@ impl KnownObject {
     }
 }
 
-/// Returns the bytes after a string without escapes in ASCII, or after a number of only digits.
+/// Returns the bytes after an ASCII string without escapes, or after a number of only digits. Returns `None` for any
+/// other value.
 fn after_simple_value(text: &[u8]) -> Option<&[u8]> {
     match text {
         [b'"', text @ ..] => match split(text, plain_run(text)).1 {

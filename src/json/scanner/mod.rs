@@ -162,8 +162,8 @@ impl Scanner {
 
     /// Scans the next piece like [`feed`](Scanner::feed), but skips repetitions of `known` at depth two.
     ///
-    /// `known` was a valid member of `params`, such as the `_meta` of the last request. A repetition is also valid: its
-    /// bytes are the same, except for a value that [`KnownObject::after`] has checked.
+    /// `known` must be the valid value of an earlier member of `params`, such as the `_meta` of the last request. A
+    /// repetition is also valid: its bytes are the same, except for a value that [`KnownObject::after`] has checked.
     pub(crate) fn feed_with(&mut self, known: Option<&KnownObject>, bytes: &[u8]) {
         if !self.is_valid() {
             return;
@@ -187,7 +187,8 @@ impl Scanner {
     }
 
     /// Scans the next piece like [`feed_with`](Scanner::feed_with), up to a newline between two tokens, a saved token
-    /// or an error. Returns the bytes to feed next. Returns all bytes inside a saved token, and after an error.
+    /// or an error. Returns the bytes to feed next. Inside a saved token, and after an error, scans nothing and returns
+    /// all bytes.
     pub(crate) fn feed_tokens<'t>(&mut self, known: Option<&KnownObject>, bytes: &'t [u8]) -> &'t [u8] {
         let State::Between(step) = self.state else { return bytes };
         self.position = self.position.wrapping_add(bytes.len());

@@ -24,7 +24,8 @@ impl Scanner {
         !self.span(member).is_missing()
     }
 
-    /// Returns whether the id, which must be a complete number, has no fraction and no exponent.
+    /// Returns whether the id has no fraction and no exponent. The result has a meaning only if the id is a complete
+    /// number.
     pub(crate) fn has_integer_id(&self) -> bool {
         self.integer_id
     }
@@ -72,7 +73,7 @@ impl Scanner {
         self.limit
     }
 
-    /// Returns the error of an invalid text, after the end of the text.
+    /// Returns the error of an invalid text. The caller must have called [`finish`](Scanner::finish).
     pub(crate) fn error(&self) -> ScanError {
         let kind = if let State::Failed(kind) = self.state { kind } else { ScanErrorKind::Empty };
         ScanError { kind, at: self.position }

@@ -41,8 +41,8 @@ impl ser::Error for EncodeError {
 }
 
 impl Writer<'_> {
-    /// Writes any value that implements serde's `Serialize`, in the format of `serde_json`. Numbers that are not
-    /// finite become `null`.
+    /// Writes any value that implements serde's `Serialize`, in the format of `serde_json`. Numbers that are not finite
+    /// become `null`. As member names, they have no JSON form.
     ///
     /// # Errors
     ///

@@ -171,7 +171,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Views the value at a span of this value's text.
+    /// Views the value at a span of this value's text. The view of a missing span counts as `null`.
     pub(crate) fn part(self, span: Span) -> Json<'a> {
         Json { text: span.bytes(self.text) }
     }

@@ -258,7 +258,8 @@ impl<'a> Writer<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error and writes nothing if the text is not exactly one JSON value.
+    /// Returns an error and writes nothing if the text is not exactly one JSON value, or nested deeper than
+    /// [`DEPTH_LIMIT`](super::DEPTH_LIMIT).
     pub fn raw(&mut self, text: &str) -> Result<(), ScanError> {
         scan(text.as_bytes())?;
         self.json_bytes(trimmed(text.as_bytes()));
@@ -346,7 +347,8 @@ impl<'a> Writer<'a> {
     }
 
     /// Removes the output between the mark and `to`, an offset from the start of the output. Also removes a comma that
-    /// would otherwise start the output or follow an opening bracket.
+    /// would otherwise start the output or follow an opening bracket. No effect after an overflow, and while the writer
+    /// only counts.
     pub(crate) fn cut(&mut self, from: Mark, to: usize) {
         if self.overflowed || self.only_counts {
             return;

@@ -27,8 +27,8 @@ impl Writer<'_> {
         object.is_some()
     }
 
-    /// Removes the closing brace of an object, so that more members can follow. Returns
-    /// `false` if the output does not end with a closing brace, or after an overflow.
+    /// Removes the closing brace of an object, so that more members can follow. Returns `false` and changes nothing if
+    /// the output does not end with a closing brace, the brace precedes `floor`, or the output has overflowed.
     pub(crate) fn reopen_object(&mut self) -> bool {
         self.ends_with(b'}') && self.remove_last("}")
     }

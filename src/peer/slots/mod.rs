@@ -211,7 +211,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.taken_slot_mut(ticket)?.data.as_mut()
     }
 
-    /// Returns the request in the slot with this index.
+    /// Returns the request in the slot with this index. Returns `None` if the slot is free.
     pub(crate) fn request_in_slot(&self, index: u32) -> Option<(Ticket, &D)> {
         let slot = self.slot(index)?;
         Some((Ticket { slot: index, generation: slot.generation }, slot.data.as_ref()?))

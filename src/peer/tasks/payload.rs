@@ -141,7 +141,8 @@ pub(crate) fn write_members(stored: Json<'_>, skips_code: bool, out: &mut Writer
 /// Writes the object that a task stores as its result or error.
 ///
 /// A result equals the result of a call without a task. The result includes `resultType` in `2026-07-28`. In
-/// `2025-11-25`, the result also has the `_meta` that `tasks/result` requires.
+/// `2025-11-25`, the result also has the `_meta` that `tasks/result` requires, if `id` is not `None`. Returns the
+/// result of `body`: whether the members are valid.
 pub(crate) fn write_payload_object(
     out: &mut Writer<'_>,
     revision: Revision,

@@ -106,7 +106,7 @@ impl<'b> TransmitBuffer<'b> {
         self.max_reply_size
     }
 
-    /// Returns the maximum length of a reply without its frame.
+    /// Returns the maximum length of a reply without its overhead.
     pub(crate) fn max_reply_content(&self) -> usize {
         self.max_reply_size.saturating_sub(self.overhead())
     }
@@ -205,14 +205,15 @@ impl<'b> TransmitBuffer<'b> {
         self.end
     }
 
-    /// Returns whether `max_reply_size` contiguous bytes are free. Compacts the buffer if necessary.
+    /// Returns whether the machine may write a reply of the maximum size: see [`has_space`](Self::has_space).
     #[inline]
     pub(crate) fn has_reply_space(&mut self) -> bool {
         self.has_space(self.max_reply_size)
     }
 
-    /// Returns whether the machine may write a message of `bytes` contiguous bytes. Compacts the buffer if necessary.
-    /// If the message does not fit in message mode, the buffer accepts no further pieces until it is empty.
+    /// Returns whether the machine may write a message of `bytes` contiguous bytes. Always `false` while an open
+    /// message delays all other messages. Compacts the buffer if necessary. If the message does not fit in message
+    /// mode, the buffer accepts no further pieces until it is empty.
     #[inline]
     pub(crate) fn has_space(&mut self, bytes: usize) -> bool {
         if self.holds_messages() {

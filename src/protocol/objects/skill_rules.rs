@@ -1,4 +1,4 @@
-//! Rules of skills. The compiler checks all rules, except the rules for JSON frontmatter.
+//! Rules of skills. In a `static`, the compiler checks these rules, except the rules for JSON frontmatter.
 //!
 //! Specification: the extension *Skills* of `2026-07-28`, *Resource mapping* and *Limits*; *Agent Skills*.
 
@@ -14,7 +14,8 @@ const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1024;
 
 impl Skill<'_> {
-    /// Returns the first rule that the skill breaks, or `None` if the skill is valid.
+    /// Returns the first rule that the skill breaks, or `None`. Does not check JSON frontmatter: see
+    /// [`invalid_json`](Self::invalid_json).
     pub(crate) const fn invalid(&self) -> Option<InvalidSkill> {
         if !is_skill_uri(self.uri) || !is_name(self.name()) {
             return Some(InvalidSkill::Uri);
@@ -57,8 +58,8 @@ impl Skill<'_> {
         }
     }
 
-    /// Returns the first rule that JSON frontmatter breaks, or `None`. The caller has checked that the text is an
-    /// object.
+    /// Returns the first rule that JSON frontmatter breaks. Returns `None` for valid frontmatter, or if the frontmatter
+    /// is in `SKILL.md`. The caller must have checked that the text is an object.
     pub(crate) fn invalid_json(&self) -> Option<InvalidSkill> {
         let frontmatter = Json::trusted(self.frontmatter?.as_bytes());
         if !has_text(frontmatter, "name", self.name()) {

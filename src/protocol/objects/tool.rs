@@ -326,7 +326,7 @@ impl<'t> SchemaText<'t> {
         size::raw(key, Some(self.whole)).saturating_add(self.end.len())
     }
 
-    /// Writes the schema of an object as a member.
+    /// Writes the schema as a member, with the added type, if any.
     fn write_of_object(&self, key: &str, out: &mut Writer<'_>) {
         write_raw(key, Some(self.start), out);
         out.token(self.end);

@@ -116,7 +116,8 @@ impl<'a> CreateMessage<'a> {
         self
     }
 
-    /// Sets whether the model may, must or must not call the tools.
+    /// Sets whether the model may, must or must not call the tools. The requirements are the same as for
+    /// [`tools`](Self::tools).
     #[must_use]
     pub const fn tool_choice(mut self, choice: ToolChoice) -> Self {
         self.tool_choice = Some(choice);

@@ -133,7 +133,7 @@ pub struct SampledView<'a> {
 }
 
 impl<'a> SampledView<'a> {
-    /// Reads a result. Returns `None` unless the result has a role, content and the name of a model.
+    /// Reads a result. Returns `None` if the role, the content or the name of the model is missing or not valid.
     #[must_use]
     pub fn from_json(result: Json<'a>) -> Option<SampledView<'a>> {
         let [role, content, model, stop] = result.pick(["role", "content", "model", "stopReason"]);
