@@ -288,7 +288,8 @@ pub enum ConfigError {
     },
     /// Invalid raw JSON of the application, such as a schema.
     InvalidJson {
-        /// Index of the catalog entry. A client counts its extensions, and then its experimental capabilities.
+        /// Index of the catalog entry. On a client, the index counts the extensions, and then the experimental
+        /// capabilities.
         entry: usize,
         /// The error in the JSON.
         error: ScanError,

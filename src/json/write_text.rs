@@ -148,8 +148,8 @@ mod owned {
     }
 }
 
-/// Writes any value that implements `Display`, with `format_args!("{error}")`. A program that uses such a text
-/// links the formatting machinery. If a `Display` fails, the text ends at that point.
+/// Writes any value that implements `Display`: the application passes `format_args!("{error}")`. A program that uses
+/// such a text links the formatting machinery. If a `Display` fails, the text ends at that point.
 impl WriteText for fmt::Arguments<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         let _ = fmt::write(&mut Put(put), *self);

@@ -50,7 +50,7 @@ impl KnownObject {
         if self.tail == self.length { Some(rest) } else { self.after_variable(rest) }
     }
 
-    /// Returns the bytes after a repetition whose value that may differ is at the start of `text`.
+    /// Returns the bytes after the rest of a repetition. `text` must start with the value that may differ.
     #[inline(never)]
     fn after_variable<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
         after_prefix(after_simple_value(text)?, self.text.get(self.tail..self.length)?)

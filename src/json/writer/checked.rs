@@ -51,8 +51,8 @@ impl Writer<'_> {
         if is_sure { Ok(()) } else { self.check(mark, from, [b"", b""]) }
     }
 
-    /// Validates the output since the position `from`, between two brackets. Discards the output since `mark` if it is
-    /// invalid.
+    /// Validates the output since the position `from`, between the brackets `open` and `close`, which may be empty.
+    /// Discards the output since `mark` if it is invalid.
     #[cold]
     fn check(&mut self, mark: Mark, from: usize, [open, close]: [&[u8]; 2]) -> Result<(), ScanError> {
         if self.overflowed || self.only_counts {

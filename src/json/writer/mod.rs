@@ -383,7 +383,8 @@ impl<'a> Writer<'a> {
         end <= self.ready || self.extend_to(end)
     }
 
-    /// Grows the buffer to at least `end` bytes. Returns `false` for an overflow.
+    /// Grows the buffer to at least `end` bytes. Returns `false` for an overflow. A writer that only counts has no
+    /// buffer: for such a writer, the function always returns `true`.
     #[cold]
     #[inline(never)]
     fn extend_to(&mut self, end: usize) -> bool {
