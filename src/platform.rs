@@ -57,8 +57,8 @@ const fn divide_word(value: u32, by: u32) -> (u64, u32) {
     }
 }
 
-/// Divides bit by bit. The compiler's library function for a 64-bit division occupies more flash memory on small
-/// processors.
+/// Divides bit by bit. `by` must not be zero. The compiler's library function for a 64-bit division occupies more flash
+/// memory on small processors.
 const fn divide_by_bits(value: u64, by: u32) -> (u64, u32) {
     let (mut quotient, mut remainder, mut bits) = (value, 0u32, u64::BITS);
     if quotient >> 32 == 0 {

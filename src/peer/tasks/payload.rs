@@ -127,8 +127,8 @@ impl TaskTable<'_> {
     }
 }
 
-/// Writes the members of a stored result or error into an open object. `skips_code` omits the member `code`. Returns
-/// `true`.
+/// Writes the members of a stored result or error into an open object. `skips_code` omits the member `code`. Always
+/// returns `true`, because stored members are valid.
 pub(crate) fn write_members(stored: Json<'_>, skips_code: bool, out: &mut Writer<'_>) -> bool {
     for (name, value) in stored.members().filter(|(name, _)| !skips_code || *name != *"code") {
         out.text(name);

@@ -169,7 +169,8 @@ pub struct TaskTable<'b> {
 impl<'b> TaskTable<'b> {
     /// Creates a table over lent slots. Each slot has an equal share of `text`.
     ///
-    /// The share stores the result of the task. If the result does not fit, the task ends with an error.
+    /// The share of a task stores the result, after up to seven bytes about the request. The response to `tasks/result`
+    /// must also fit into the transmit buffer. Otherwise the server receives an error instead of the result.
     #[must_use]
     pub fn new(slots: &'b mut [TaskSlot], text: &'b mut [u8]) -> TaskTable<'b> {
         TaskTable::from_slots(InFlight::lent(slots, text))

@@ -48,6 +48,9 @@ pub struct CreateMessage<'a> {
 
 impl<'a> CreateMessage<'a> {
     /// Creates a request with a conversation and the maximum number of tokens.
+    ///
+    /// Each tool use in the conversation must have its result in the next message. This must be a message of the user
+    /// with only these results. Otherwise the request is not valid.
     #[must_use]
     pub const fn new(messages: &'a [SampleMessage<'a>], max_tokens: u32) -> CreateMessage<'a> {
         CreateMessage {

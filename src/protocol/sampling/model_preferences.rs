@@ -6,7 +6,8 @@ use crate::json::{Decimal, Str, Writer};
 use crate::protocol::objects::optional_members::{write_array_member, write_priority_member};
 use crate::protocol::objects::view::{list, number, text, view};
 
-/// Preferences for the choice of a model. The client makes the choice.
+/// Preferences for the choice of a model. The client makes the choice. The server clamps priorities outside the range
+/// from 0 to 1.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelPreferences<'a> {
     hints: &'a [&'a str],

@@ -9,7 +9,8 @@ use crate::protocol::objects::content::{BlockView, ContentBlock, ContentView};
 use crate::protocol::objects::result_array::ResultArray;
 use crate::protocol::revision::{Revision, WireFeature};
 
-/// Writes the content blocks of a model's message. Revisions before `2025-11-25` allow only one block.
+/// Writes the content blocks of a model's message. Without blocks, the client writes an empty text block. Revisions
+/// before `2025-11-25` allow only one block: with several blocks, the response is not valid.
 ///
 /// ```
 /// # use mcp_proto::client::ServerRequest;
@@ -57,7 +58,7 @@ impl<'a> Sampled<'_, 'a> {
     }
 
     /// Adds any other content block. `block` writes an object. The `type` of the object must be allowed in a sampling
-    /// message.
+    /// message. Otherwise the response is not valid.
     pub fn block(&mut self, block: impl FnOnce(&mut Writer<'_>)) {
         self.pieces.element(self.out);
         let (mut block, mut from) = (once(block), 0);
