@@ -79,7 +79,7 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Removes a request from the index. The former id of the request stays in the slot as plain text.
+    /// Removes a request from the index. The former id of the request becomes the whole text of the slot.
     pub(crate) fn remove_id(&mut self, ticket: Ticket) {
         self.unlink_id(ticket);
         if let Some(slot) = self.taken_slot_mut(ticket) {
