@@ -127,11 +127,12 @@ impl Counts {
 
 /// Hooks of batches. A server without a batch buffer does not link the code of batches.
 pub(crate) struct BatchHooks {
-    /// Begins the batch of a line.
+    /// Begins the batch in a line, or refuses an empty or too large batch.
     pub(super) begin: fn(&mut ServerState<'_>, &[u8], StreamId) -> Received,
     /// Handles the next member or the end of the batch in the line. The caller must have reserved space for a response.
     pub(super) handle_next: fn(&mut ServerState<'_>, &[u8], StreamId, &mut Spans) -> Received,
-    /// Returns the maximum size of the next response, in bytes.
+    /// Returns the maximum size, in bytes, of the next response: in the batch in the line or, if there is none, in the
+    /// open batch.
     pub(super) available: fn(&ServerState<'_>) -> usize,
     /// With `true`, increments the number of deferred members, otherwise decrements the number.
     pub(super) count_deferred: fn(&mut ServerState<'_>, bool),

@@ -83,8 +83,9 @@ pub struct Limits {
     /// The maximum number of consecutive error responses without an id. Default: eight.
     ///
     /// An invalid message gets such a response if its id is missing, invalid or too long. After the limit, the server
-    /// does not respond to further messages of this kind until a valid message arrives. Invalid members of a batch do
-    /// not count. In message mode only messages with [`StreamId::NONE`](crate::StreamId::NONE) count.
+    /// does not respond to further messages of this kind until a valid message other than an error without an id
+    /// arrives. Invalid members of a batch do not count. In message mode only messages with
+    /// [`StreamId::NONE`](crate::StreamId::NONE) count.
     pub invalid_in_a_row: u8,
 }
 
@@ -303,8 +304,8 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Refuses requests between `initialize` and `notifications/initialized`. The server still accepts `ping`,
-    /// `logging/setLevel` and the [`shutdown`](ServerConfig::lsp_shutdown) of LSP.
+    /// Refuses requests of the session between `initialize` and `notifications/initialized`. The server still accepts
+    /// `ping`, `logging/setLevel` and the [`shutdown`](ServerConfig::lsp_shutdown) of LSP.
     ///
     /// By default the server accepts requests before the notification, because several clients send them.
     #[must_use]

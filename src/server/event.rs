@@ -120,14 +120,16 @@ pub enum Event<'a> {
     Response(Response<'a>),
     /// A request that the server sent [with progress](crate::server::RequestOptions::with_progress) makes progress.
     Progress(Progress<'a>),
-    /// The client's roots have changed: [request](Server::request) the roots again. The server emits this event only
-    /// after it has sent a request, or after [`Server::replace_session`].
+    /// The client's roots have changed: [request](Server::request) the roots again. The server emits this event only if
+    /// the client declared `roots.listChanged`, and only after [`Server::request`], [`Server::ping`] or
+    /// [`Server::replace_session`] has succeeded once.
     RootsChanged,
     /// The transmit buffer has space again. The server emits this event after
     /// [`SendError::Busy`](crate::SendError::Busy), after a chunk of which the buffer took only [a
     /// part](crate::server::Chunks::text), or after a [pause](Server::pause_stream).
     Writable,
-    /// The client did not respond to a ping: see [`Server::keep_alive`].
+    /// The client did not respond to a ping, or read nothing while the transmit buffer had no space for a ping: see
+    /// [`Server::keep_alive`].
     PeerUnresponsive,
     /// A message of the client or a response of the application was not valid. The server has handled the error. The
     /// error itself does not end the connection.

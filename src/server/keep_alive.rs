@@ -14,12 +14,13 @@ use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
 pub(crate) struct KeepAliveHooks {
-    /// Sends a due ping if the output has space. If the client has not responded to a ping in time, sets the pending
-    /// event, disconnects if the settings demand this, and returns `true`. Returns `false` in all other cases.
+    /// Sends a due ping if the output has space. If the client is unresponsive (see
+    /// [`KeepAlive::timeout`](crate::KeepAlive::timeout)), sets the pending event, disconnects if the settings demand
+    /// this, and returns `true`. Returns `false` in all other cases.
     pub(super) advance: fn(&mut Server<'_>) -> bool,
 
     /// Returns the time of the next ping, or of the current ping's timeout. Returns `None` if neither is pending, if
-    /// the handshake is not complete, or if the connection is ending.
+    /// the handshake is not complete, or if the connection is draining.
     pub(super) deadline: fn(&ServerState<'_>) -> Option<Millis>,
 
     /// Records a response to a ping. Returns `false` if no ping had this id.

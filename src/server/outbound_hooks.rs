@@ -26,7 +26,7 @@ use crate::server::server_state::{NegotiatedSession, ServerState};
 /// Hooks of outbound requests.
 pub(crate) struct OutboundHooks {
     /// Handles the response in the line, with the scanner of the line. Returns `None` if the server never used the id,
-    /// or used it in another session.
+    /// or if the request with this id belongs to another session.
     pub(super) on_response: fn(&mut ServerState<'_>, &[u8], &Scanner, &mut Spans) -> Option<Received>,
 
     /// Handles an unreadable line. Returns `None` if the line is not a response to an outbound request of the current

@@ -39,14 +39,14 @@ impl Server<'_> {
 
     /// Sends a notification of an extension that belongs to a request in flight.
     ///
-    /// The request is a subscription ([`Listening::ticket`](crate::server::Listening::ticket)), or a request of an
-    /// extension that the application [deferred](crate::server::ExtensionRequest::defer). `params` writes the keys
-    /// and values of the parameters. The server itself writes `_meta` with the id of the request, by which the client
-    /// finds the request.
+    /// `ticket` must belong to a subscription ([`Listening::ticket`](crate::server::Listening::ticket)), or to a
+    /// request of an extension that the application [deferred](crate::server::ExtensionRequest::defer). `params` writes
+    /// the keys and values of the parameters. The server itself writes `_meta` with the id of the request, by which the
+    /// client finds the request.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has ended. [`SendError::Busy`], [`SendError::Unwritable`]: as for
-    /// [`notify`](Server::notify).
+    /// [`SendError::Gone`]: the request has ended, or is not deferred. [`SendError::Busy`], [`SendError::Unwritable`]:
+    /// as for [`notify`](Server::notify).
     pub fn notify_subscription(
         &mut self,
         ticket: Ticket,

@@ -165,7 +165,8 @@ impl Server<'_> {
         self.send_request(methods::PING.name, options, &mut |_: &mut Writer<'_>| true)
     }
 
-    /// Cancels a request that the server sent, and sends `notifications/cancelled`. The ticket becomes invalid.
+    /// Cancels a request that the server sent. The ticket becomes invalid. The server sends `notifications/cancelled`
+    /// as soon as there is transmit space, unless the response arrives first.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has ended, or the ticket belongs to a request of the client.

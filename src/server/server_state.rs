@@ -71,7 +71,8 @@ impl Role for role::Server {
     const PROGRESS_EXTENDS: bool = false;
 
     /// Returns the outbound request that an id in a message of the client names. The sequence number of the id is the
-    /// generation of the slot. Returns `Unknown` if the server never issued the id.
+    /// generation of the slot. Returns `Ended` if this request has ended, and `Unknown` if the server never issued the
+    /// id.
     fn find_issued(peer: &Peer<'_, role::Server>, sequence: u64, slot: u32) -> IssuedId {
         let Ok(generation) = sequence.try_into() else { return IssuedId::Unknown };
         let ticket = Ticket { slot, generation };

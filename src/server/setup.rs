@@ -23,8 +23,9 @@ impl<'b> Server<'b> {
     /// Each buffer is a slice of the caller or, with the feature `alloc`, `Buffer::grown`. On boards with a small
     /// stack, [`init`](Server::init) creates the server in place.
     ///
-    /// The server refuses a line that does not fit into `rx`. If a response does not fit into `tx`, the server sends an
-    /// error response instead.
+    /// The server refuses a line that does not fit into `rx`, unless a [streamed](crate::server::Tool::streamed)
+    /// argument makes the line too long. If a response does not fit into `tx`, the server sends an error response
+    /// instead. Only a [chunked](crate::server::Call::chunked) response may be longer than `tx`.
     ///
     /// # Errors
     /// The receive buffer is too small for a request id, or the transmit buffer is too small for the server's own
@@ -60,9 +61,11 @@ impl<'b> Server<'b> {
 
     /// Lends storage for requests in flight.
     ///
-    /// Each slot holds a deferred request, a subscription of the stateless era, or a request that the server sent. Each
-    /// slot has an equal share of `text`. The share stores the id and the progress token of a deferred request. Without
-    /// slots, [`Call::defer`](crate::server::Call::defer) and [`Server::request`] always fail.
+    /// Each slot holds a deferred request, a request with a chunked response, a subscription of the stateless era, or a
+    /// request that the server sent. Each slot has an equal share of `text`. The share stores the id and the progress
+    /// token of a deferred request. Without slots, [`Call::defer`](crate::server::Call::defer),
+    /// [`Call::chunked`](crate::server::Call::chunked) and [`Server::request`] always fail, and the server refuses
+    /// `subscriptions/listen`.
     ///
     /// # Errors
     /// [`ConfigError::TextTooSmall`]: the share of a slot is less than 8 bytes.

@@ -141,7 +141,7 @@ fn find_among<'i>(
 /// Whether the server joins features of one kind. Boards without a heap do not link the code that joins features.
 pub(crate) const JOINS: bool = cfg!(feature = "alloc");
 
-/// Returns the entry at an index of the joined catalogs of all features.
+/// Returns the entry at an index of the joined catalogs of all features. Returns `None` after the last entry.
 #[cfg(feature = "alloc")]
 pub(crate) fn entry_at<'i, E: Listed<'i>>(config: &'i ServerConfig<'i>, index: usize) -> Option<&'i E> {
     let mut left = index;

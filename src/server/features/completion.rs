@@ -177,7 +177,7 @@ impl<'a> Complete<'a> {
         self.values(values.into_iter().filter(|value| begins_with(value, typed.chars())));
     }
 
-    /// Responds with values, the best first. `total` is the number of all values.
+    /// Responds like [`values`](Self::values). `total` is the number of all values, including omitted ones.
     pub fn values_of<V: WriteText>(self, total: u64, values: impl IntoIterator<Item = V>) {
         self.parts.reply.values(Some(total), values);
     }
@@ -190,7 +190,8 @@ impl Reply<'_> {
     /// Responds to [`Complete`] with values, the best first. Sends at most 100 values, or fewer if the buffer has no
     /// space.
     ///
-    /// The member `hasMore` reports omitted values. `total` is the number of all values, if known.
+    /// The member `hasMore` reports omitted values. `total` is the number of all values, including omitted ones, if
+    /// known.
     pub fn values<V: WriteText>(self, total: Option<u64>, values: impl IntoIterator<Item = V>) {
         let fits = matches!(self.pending.context.kind, RequestKind::Complete);
         let mut values = values.into_iter();

@@ -41,7 +41,7 @@ use crate::server::server_state::Shape;
 ///
 /// Configure at most one feature `Skills` per server.
 ///
-/// The server sends a file in one message, so the transmit buffer must be longer than the longest file.
+/// The server sends a file of the catalog in one message, so the transmit buffer must be longer than the longest file.
 #[derive(Debug, Clone, Copy)]
 pub struct Skills<'t> {
     catalog: &'t [Skill<'t>],

@@ -295,7 +295,7 @@ impl Tools<'_> {
         request.emit_request(kind, Call::event)
     }
 
-    /// Returns the request kind of a call to this tool.
+    /// Returns the request kind of a call to this tool. `None` stands for a tool of a dynamic list.
     #[inline]
     fn kind(&self, tool: Option<&Tool<'_>>, revision: Revision) -> RequestKind {
         let plain = tool.is_some_and(|tool| tool.result_schema().is_none());

@@ -102,7 +102,8 @@ const SHORT: usize = 48;
 /// The types of the arguments of a prompt, by name.
 pub type Scalars = [(&'static str, Scalar)];
 
-/// Returns the types of the first `N` members of an object. Panics at compile time if the object has fewer members.
+/// Returns the types of the first `N` members of an object. Panics at compile time if the object has fewer members, or
+/// if one of these members is an array or an object.
 #[must_use]
 #[expect(
     clippy::indexing_slicing,

@@ -24,7 +24,7 @@ impl<C: ?Sized> Router<'static, C> {
     /// Call this method once, because each call generates the schemas and leaks the list.
     ///
     /// # Panics
-    /// The schema of a tool's arguments or result does not describe an object.
+    /// The schema of a tool's arguments or result does not describe an object, or breaks a rule of [`Tools::new`].
     #[must_use]
     pub fn generated_features(&self) -> &'static [&'static dyn Feature] {
         let features = self.tables.features.0;

@@ -189,8 +189,8 @@ impl ServerState<'_> {
     }
 }
 
-/// Responds to `tasks/result` for an ended task (`2025-11-25`). The caller must have checked that the application does
-/// not keep the result.
+/// Responds to `tasks/result` for an ended task (`2025-11-25`). If `ticket` is `None`, or the task is removed, responds
+/// with an error. The caller must have checked that the application does not keep the result.
 pub(crate) fn respond_stored(
     state: &mut ServerState<'_>,
     table: &TaskTable<'_>,

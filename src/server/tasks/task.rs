@@ -58,7 +58,7 @@ impl Server<'_> {
     /// Returns a task that has not ended.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the task has ended, the client cancelled it, or its time to live expired.
+    /// [`SendError::Gone`]: the task has ended, the client cancelled the task, or the table has removed the task.
     pub fn task(&mut self, ticket: TaskTicket) -> Result<Task<'_>, SendError> {
         self.state.task_data(ticket.0).filter(|data| data.is_open()).ok_or(SendError::Gone)?;
         Ok(Task { state: &mut self.state, ticket: ticket.0 })
@@ -135,8 +135,8 @@ impl Task<'_> {
     /// # Errors
     /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
     /// [`SendError::Unwritable`]: the text of the slot has no space, a response with the task would not fit the
-    /// transmit buffer, an open input request has the same key (`2026-07-28`), or the input is not valid. In
-    /// `2025-11-25`, the method also returns the errors of [`Server::request`].
+    /// transmit buffer, an open input request has the same key (`2026-07-28`), 255 input requests are open, or the
+    /// input is not valid. In `2025-11-25`, the method also returns the errors of [`Server::request`].
     pub fn require_input(&mut self, key: &str, input: &dyn Input) -> Result<(), SendError> {
         let ticket = self.ticket;
         self.with(&mut |state, table| state.add_input_request(table, ticket, key, input))
