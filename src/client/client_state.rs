@@ -105,8 +105,9 @@ pub(crate) struct ClientState<'b> {
     pub(crate) probe_abandoned: bool,
     /// Revisions in the late response to the abandoned probe.
     pub(crate) late_revisions: Revisions,
-    /// Whether the client repeated the probe. The client repeats it at most once: after a stateless server missed the
-    /// probe timeout or refused a revision that its error names as supported, or after bytes of the response were lost.
+    /// Whether the client repeated the probe. The client repeats the probe at most once, in one of three cases: a
+    /// stateless server missed the probe timeout, a server refused a revision that its error names as supported, or
+    /// bytes of the response were lost.
     pub(crate) probe_repeated: bool,
     /// Whether `notifications/initialized` waits to be written.
     pub(crate) initialized_pending: bool,

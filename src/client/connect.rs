@@ -58,7 +58,8 @@ impl ClientState<'_> {
 
     /// Sends or queues the connecting request, and starts its timeout.
     ///
-    /// A queued request waits for transmit space. It fits into an empty buffer, because `Client::new` checks the size.
+    /// A queued request waits for transmit space. The request fits into an empty buffer, because `Client::new` checks
+    /// the size.
     pub(crate) fn send_connect_request(&mut self, revision: Revision, trigger: Trigger) {
         let time = match trigger {
             Trigger::Probe if self.may_fall_back() => self.config.timeouts.probe,

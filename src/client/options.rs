@@ -95,7 +95,7 @@ impl<'o> Options<'o> {
     /// the text of the slot: see [`Client::in_flight`](crate::Client::in_flight).
     ///
     /// The function that sends the request returns [`SendError::Unwritable`] if `object` is not a JSON object, or has a
-    /// member that the client itself writes.
+    /// member that the client itself writes. A list also fails with this error if `object` does not fit into the text.
     #[must_use]
     pub const fn meta(mut self, object: &'o str) -> Self {
         self.meta = Some(object);

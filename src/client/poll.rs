@@ -148,8 +148,9 @@ impl Client<'_> {
         false
     }
 
-    /// Handles a request whose deadline has expired. A task between two polls is polled again. Any other request fails,
-    /// expires or is cancelled, unless its timeout is extended.
+    /// Handles a request whose deadline has expired. A task between two polls is polled again, unless its maximum
+    /// duration is over. Any other request fails, expires or is cancelled, unless its timeout is extended. Returns
+    /// `false` only if the request has ended.
     #[cold]
     #[inline(never)]
     fn expire(&mut self, ticket: Ticket) -> bool {

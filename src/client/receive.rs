@@ -85,9 +85,9 @@ fn handle_error_without_id(
 /// Processes a line that is not valid JSON, or that the decoder discarded.
 ///
 /// A line that is an expected response ends its request with a failure. If the response to the probe lost bytes, the
-/// function repeats the probe once and returns the error. For any other line, except a response to a ping, returns the
-/// error. If the member `method` shows that the line is a request, and the id is intact and not too long, also responds
-/// with the error. Sends no response in the stateless era.
+/// function returns the error and repeats the probe, once, unless the input has ended. For any other line, except a
+/// response to a ping, returns the error. If the member `method` shows that the line is a request, and the id is intact
+/// and not too long, also responds with the error. Sends no response in the stateless era.
 pub(crate) fn handle_unreadable_line(
     state: &mut ClientState<'_>,
     input: &LineDecoder<'_>,

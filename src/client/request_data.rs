@@ -118,9 +118,9 @@ impl ClientState<'_> {
     /// Sends the request of a slot again under a new id.
     ///
     /// The new request fetches the next page of a list, contains input responses, renews a subscription on a new
-    /// connection, or queries a task. `params` writes the members of the parameters. Its second argument is the text in
-    /// the slot, without the additional `_meta`. Returns [`Overflow`], and changes nothing, if the request does not
-    /// fit.
+    /// connection, or queries a task. `params` writes the members of the parameters. The second argument of `params` is
+    /// the text in the slot, without the additional `_meta`. Returns [`Overflow`], and changes nothing, if the request
+    /// does not fit.
     pub(crate) fn resend(
         &mut self,
         ticket: Ticket,

@@ -58,12 +58,12 @@ impl<'b> Client<'b> {
     /// - the state of a request that [requires input](crate::client::InputRequired),
     /// - the filter of a [subscription](Client::listen),
     /// - the id of a [task](ClientConfig::tasks),
-    /// - the id of a [deferred](crate::client::ServerRequest::defer) request of the server,
+    /// - the id and the progress token of a [deferred](crate::client::ServerRequest::defer) request of the server,
     /// - the reason of a [cancellation](Client::cancel) that awaits transmit space.
     ///
     /// For a list, a subscription or a resumable request, this share also stores the additional
     /// [`_meta`](crate::client::Options::meta). If the application lends no slots, every request of the application
-    /// fails with [`SendError::Full`](crate::SendError::Full).
+    /// fails with [`SendError::Full`](crate::SendError::Full), and no request of the server can be deferred.
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.set_in_flight(InFlight::lent(slots, text));

@@ -41,8 +41,8 @@ impl core::fmt::Debug for ChunkData<'_> {
 
 /// The function that emits chunks. Only programs that call [`Client::receive_chunks`] link this function.
 ///
-/// The client calls the hook before it handles a line. The argument is the kind of the line, or `None` while the
-/// line is incomplete. The hook returns whether it has set an event or ended a request.
+/// The client calls the hook before the client handles a line. The argument is the kind of the line, or `None` if no
+/// line is complete. The hook returns whether it has set an event or ended a request.
 pub(crate) type ChunkHook = fn(&mut Client<'_>, Option<LineKind>) -> bool;
 
 /// The state of the chunks in the current line.

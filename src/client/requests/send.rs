@@ -92,7 +92,7 @@ impl Client<'_> {
     /// the client has not requested the next page yet.
     ///
     /// # Errors
-    /// Same as [`call_with`](Client::call_with).
+    /// Same as [`list_resources`](Client::list_resources). [`SendError::Unsupported`]: the server has no tools.
     pub fn list_tools(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         self.list(List::Tools, options)
     }
@@ -101,7 +101,7 @@ impl Client<'_> {
     /// `server/discover` in `2026-07-28`, which has no `ping`.
     ///
     /// # Errors
-    /// Same as [`call_with`](Client::call_with).
+    /// Same as [`call_with`](Client::call_with), but the client does not check the server's capabilities.
     pub fn ping(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         let stateless = self.state.era() == Some(Era::Stateless);
         let method = if stateless { methods::SERVER_DISCOVER.name } else { methods::PING.name };

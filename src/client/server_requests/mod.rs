@@ -100,7 +100,8 @@ impl<'a> ServerRequest<'a> {
         InputRequest::from_json(self.pending.context.kind, self.method, self.params)
     }
 
-    /// Returns the raw parameters, an object. For a [deferred](ServerRequest::defer) request, returns an empty object.
+    /// Returns the raw parameters, an object. The object is empty for a request without parameters, and for a
+    /// [deferred](ServerRequest::defer) request.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.params
