@@ -278,7 +278,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     }
 
     /// Returns the time at which [`poll`](HttpClient::poll) has an exchange to return, or `None` if no exchange will be
-    /// due.
+    /// due. Call `poll` first, because `poll` starts the 30 seconds of a sent notification or response.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Millis> {
         self.exchanges.as_ref().iter().filter_map(Exchange::deadline).min()

@@ -73,8 +73,9 @@ impl<'r> Request<'r> {
     ///
     /// # Errors
     ///
-    /// Returns the length of a name or value that does not fit into `scratch`. The other one of the same field needs
-    /// space, too. The application must not send the request with the fields so far.
+    /// Returns the length of the name or of the value that does not fit into `scratch`. For a parameter of a tool,
+    /// `scratch` must hold the name and the value together. The application must not send the request with the fields
+    /// so far.
     pub fn fields(&self, scratch: &mut [u8], each: &mut dyn FnMut(&str, &str)) -> Result<(), TooShort> {
         each("Accept", if self.method == Method::Get { "text/event-stream" } else { ACCEPT });
         if self.message.is_some() {

@@ -21,8 +21,8 @@ pub enum Head {
     /// nevertheless, because the body may contain the error response.
     ///
     /// With 401 and 403, the field `WWW-Authenticate` names the missing authorization. With 429 and 503, `Retry-After`
-    /// is the time to wait before the next try. If the client itself sends the request again, it waits for this time,
-    /// at most five minutes. It ignores a date in `Retry-After`, because a date needs a clock.
+    /// is the time to wait before the next try. If the client itself sends the request again, the client waits for this
+    /// time, at most five minutes. The client ignores a date in `Retry-After`, because a date needs a clock.
     Refused,
     /// The server has ended the session. All exchanges have ended. Close their HTTP exchanges, and
     /// [`reset`](mcp_proto::Client::reset) the client, which connects again.
@@ -55,8 +55,8 @@ pub struct Body<'m> {
 pub enum Finish<'m> {
     /// The exchange has ended, and there is nothing to do.
     Ended,
-    /// The body is this message. Pass it to [`Receive::message`](mcp_proto::Receive::message), and then its stream to
-    /// [`Receive::stream_closed`](mcp_proto::Receive::stream_closed), in case the message was not a response.
+    /// The body is this message. Pass the message to [`Receive::message`](mcp_proto::Receive::message), and then its
+    /// stream to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed), in case the message was not a response.
     Message(Inbound<'m>),
     /// The stream has ended. Pass its id to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed): if its
     /// request has no response, the request fails.

@@ -18,10 +18,10 @@ pub enum AllowList<'c> {
 /// The treatment of the handshake era: all revisions before `2026-07-28`.
 ///
 /// With [`Stateless`](SessionMode::Stateless) and [`Sealed`](SessionMode::Sealed), the server does not learn when a
-/// session ends. It refuses `resources/subscribe` with -32601, and for requests without a user also tasks of
-/// `2025-11-25`: the methods `tasks/…`, and calls with the parameter `task`. The result of `initialize` still declares
-/// both, so configure such a server without subscriptions. Also configure it without
-/// [tasks](mcp_proto::server::Server::tasks), unless every request has a user.
+/// session ends. The server therefore refuses `resources/subscribe` with -32601. For a request without a user, the
+/// server also refuses tasks of `2025-11-25`: the methods `tasks/…`, and calls with the parameter `task`. The result of
+/// `initialize` still declares subscriptions and tasks, so configure such a server without subscriptions. Also
+/// configure the server without [tasks](mcp_proto::server::Server::tasks), unless every request has a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionMode {
@@ -78,7 +78,8 @@ pub struct HttpConfig<'c> {
 pub struct HttpLimits {
     /// The maximum length of a body, in bytes. Default: 65,536.
     pub body: usize,
-    /// The size of a page of output in bytes, including a header of four bytes. Default: 1,024.
+    /// The size of a page of output in bytes, including a header of four bytes. Sizes outside of 5 to 65,535 are
+    /// clamped. Default: 1,024.
     pub page: usize,
     /// The maximum unread output of one stream, in bytes. Beyond this limit, notifications of a call are dropped, and
     /// a stream that no call has opened ends. Default: 65,536.
@@ -100,7 +101,8 @@ pub struct HttpTimes {
     /// The time for a body to arrive. Default: 30 s.
     pub body: Millis,
     /// The time without a message after which a response becomes an event stream. Has no effect with
-    /// [`json_only`](HttpConfig::json_only), and for a client that does not accept event streams. Default: 5 s.
+    /// [`json_only`](HttpConfig::json_only), for `initialize`, and for a client that does not accept event streams.
+    /// Default: 5 s.
     pub upgrade_after: Millis,
     /// The interval of comments on an idle event stream. Default: 15 s.
     pub keep_alive: Millis,

@@ -36,8 +36,8 @@ impl<P: Policy> HttpServer<'_, P> {
         self.finish(index, status, MediaType::Text);
     }
 
-    /// Refuses a request. `id` is the id of the request as JSON, or `None` if the id is unknown. If the client has
-    /// disconnected, only releases the exchange.
+    /// Refuses a request. `id` is the id of the request as JSON, or `None` if the id is unknown. If no space is free,
+    /// the response has no body. If the client has disconnected, only releases the exchange.
     pub(super) fn refuse(&mut self, index: u16, refusal: Refusal, id: Option<&[u8]>) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         if slot.phase == Phase::Detached {
@@ -58,8 +58,8 @@ impl<P: Policy> HttpServer<'_, P> {
         self.release_delivered(index);
     }
 
-    /// Begins an event stream as the response of an exchange. If the revision has priming events and sent events are
-    /// stored, a new stream begins with a priming event.
+    /// Begins an event stream as the response of an exchange. If the revision has priming events, sent events are
+    /// stored, and space is free, a new stream begins with a priming event.
     pub(super) fn open_stream(&mut self, index: u16) {
         let has_replay = self.has_replay();
         let Some(slot) = self.exchanges.slot_mut(index) else { return };

@@ -53,7 +53,7 @@ pub struct ExchangeSlot {
     pub(super) session: SessionKey,
     /// The user that sent the request.
     pub(super) user: u64,
-    /// Number of events that the exchange has sent.
+    /// Number of event ids that the exchange has used, which is also the number of its last event.
     pub(super) events: u32,
     pub(super) generation: u16,
     pub(super) flags: Flags,

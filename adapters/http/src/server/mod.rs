@@ -141,7 +141,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
         self
     }
 
-    /// Lends storage for sent events, so that a client can resume an event stream (`Last-Event-ID`).
+    /// Lends storage for sent events, so that a client of the handshake era can resume an event stream
+    /// (`Last-Event-ID`).
     ///
     /// This storage also holds messages for a session without an event stream, until the client opens a
     /// stream (GET).

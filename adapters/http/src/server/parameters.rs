@@ -18,6 +18,7 @@ const DEPTH: u8 = 16;
 ///
 /// A marked argument needs its field, once. A field without an argument contradicts the body. A mark on anything but a
 /// string, an integer or a boolean has no effect. A property that is too deep, or whose name is too long, is skipped.
+/// If the name of a field would be too long, the result is `false`.
 pub(super) fn repeat_arguments(schema: &str, arguments: Option<Json<'_>>, head: &RequestHead<'_>) -> bool {
     Json::parse(schema.as_bytes()).map_or(true, |schema| check(schema, arguments, head, DEPTH))
 }

@@ -34,8 +34,8 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Moves a message to its exchange, or holds the message for a session without an event stream. For a disconnected
     /// client of the handshake era, only stores the message for replay. Returns `false` if there is no space yet.
     ///
-    /// Drops the message if the exchange has ended, if a response in pieces has begun, or if the client or the
-    /// configuration allows only JSON.
+    /// Drops the message if the exchange has ended, or if a response in pieces has begun. Also drops a message before
+    /// the response if the client or the configuration allows only JSON.
     #[inline(never)]
     pub(super) fn route(&mut self, frame: &OutboundMessage<'_>) -> bool {
         let index = match frame.relation() {

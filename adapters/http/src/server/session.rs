@@ -194,8 +194,9 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Reports a changed list or resource to the clients that subscribe to it. Also reports a changed list to the
-    /// sessions that have an open general stream, if a feature declares `listChanged` for the list.
+    /// Reports a changed list or resource to the clients that subscribe to it. Also reports a changed list to each
+    /// session whose handshake is complete and whose general stream is open, if a feature declares `listChanged` for
+    /// the list.
     pub fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>) {
         // The core server sends list changes to its current session only, but the loop below reaches every session with
         // an open stream. So the core server first gets a session without a client, if possible.

@@ -66,7 +66,7 @@ fn retry_after_of_a_refusal_delays_the_resumption() {
                 harness.respond(listen.exchange, status, &fields, "");
                 let due = Millis(harness.now.0 + pause);
                 assert_eq!(harness.http.next_deadline(), Some(due), "{status} {retry_after:?}");
-                // The time holds for one request, even if that has no response.
+                // The time applies to one request only, even if this request has no response.
                 let again = due_request(&mut harness);
                 harness.finish(again.exchange);
                 assert_eq!(harness.http.next_deadline(), Some(Millis(harness.now.0 + 2_000)));

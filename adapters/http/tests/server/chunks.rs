@@ -228,7 +228,7 @@ fn piece_longer_than_all_memory_is_refused() {
     assert_eq!(harness.http.open_exchanges(), 0);
 }
 
-/// The end of the body would make the incomplete response look complete.
+/// A regular end of the body would make the incomplete response look complete.
 #[test]
 fn end_of_the_session_cuts_a_response_that_has_begun() {
     let mut harness = harness(4096);
@@ -244,7 +244,7 @@ fn end_of_the_session_cuts_a_response_that_has_begun() {
     assert_eq!(harness.http.open_exchanges(), 0);
 }
 
-/// Otherwise the next exchange in the same slot would get the later pieces.
+/// If the request continued, the next exchange in the same slot would get the later pieces.
 #[test]
 fn first_piece_longer_than_all_memory_ends_its_request() {
     let config = HTTP.sessions(SessionMode::Stateless);

@@ -308,7 +308,7 @@ fn partial_response_replaces_the_connection() {
     }
 }
 
-/// A client chooses no number of an event: a number that the stream has not reached begins a new stream.
+/// A client cannot choose the number of an event: a number that the stream has not reached begins a new stream.
 #[test]
 fn event_numbers_increase_after_an_unknown_id() {
     for id in ["g1-4294967295", "g1-4294967294", "g999-1"] {

@@ -26,9 +26,9 @@ pub const RESPONSE_SPACE: usize = 320;
 /// 3. [`output`](Connection::output) and [`sent`](Connection::sent), until the output is empty.
 /// 4. [`status`](Connection::status), which reports when to close the socket.
 ///
-/// A connection serves its requests one after the other. After the end of a request, it consumes no input until the
-/// response is sent. So pipelined requests stay in the buffer of the caller. [`HttpTimes`](super::HttpTimes) has the
-/// time limits.
+/// A connection serves its requests one after the other. After the end of a request, the connection consumes no input
+/// until the response is sent. So pipelined requests stay in the buffer of the caller. [`HttpTimes`](super::HttpTimes)
+/// has the time limits.
 ///
 /// ```
 /// use mcp_proto::server::{Event, Server};
