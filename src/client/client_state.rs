@@ -431,7 +431,7 @@ impl<'b> ClientState<'b> {
             OutboundState::NextPage | OutboundState::Resubscribe => {
                 self.peer.close_request(ticket, OutboundState::Closed);
             }
-            // The next request about the task is in the queue. The cancellation takes its place.
+            // The cancellation replaces the next request about the task, which is in the queue.
             OutboundState::TaskPending => self.peer.close_request(ticket, OutboundState::TaskCancelPending),
             OutboundState::NeedsInput | OutboundState::AwaitingResponse | OutboundState::TaskWaiting
                 if outbound.data.method.is_task() =>

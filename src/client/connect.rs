@@ -230,7 +230,7 @@ impl<'a> Connected<'a> {
             .with(ServerCapabilities::tasks_from_json(declared, self.revision))
     }
 
-    /// Returns the instructions for a model that uses the server.
+    /// Returns the instructions for a model that uses the server, if the server sent any.
     #[must_use]
     pub fn instructions(&self) -> Option<Str<'a>> {
         self.result.get("instructions")?.string()
@@ -248,7 +248,7 @@ impl<'a> Connected<'a> {
         Freshness::from_json(self.result)
     }
 
-    /// Returns the `_meta` object.
+    /// Returns the `_meta` object, if the server sent one.
     #[must_use]
     pub fn meta(&self) -> Option<Json<'a>> {
         object(self.result, "_meta")

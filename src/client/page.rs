@@ -56,7 +56,7 @@ macro_rules! page {
                 Freshness::from_json(self.result)
             }
 
-            /// Returns the `_meta` object.
+            /// Returns the `_meta` object, if the server sent one.
             #[must_use]
             pub fn meta(&self) -> Option<Json<'a>> {
                 object(self.result, "_meta")

@@ -29,7 +29,8 @@ impl Client<'_> {
         if has_timers { self.next_timer(timeout) } else { timeout }
     }
 
-    /// Returns the earlier of `timeout` and the earliest deadline that does not belong to a request in flight.
+    /// Returns the earlier of `timeout` and the earliest deadline that does not belong to a request in flight, if there
+    /// is one.
     #[cold]
     #[inline(never)]
     fn next_timer(&self, timeout: Option<Millis>) -> Option<Millis> {
@@ -121,7 +122,7 @@ impl Client<'_> {
     }
 
     /// Emits `Writable` once after the client refused a message of the application. The event waits until all output is
-    /// sent and no server request awaits space.
+    /// sent and no server request awaits space. Returns whether the event is pending now.
     fn emit_writable(&mut self) -> bool {
         self.state.peer.report_writable && self.emit_writable_if_empty()
     }

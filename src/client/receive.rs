@@ -44,7 +44,7 @@ pub(crate) fn handle_message(
     }
 }
 
-/// Processes a message that is not a response to a request.
+/// Processes a message that is not a response to a request, and returns the error of an invalid or unexpected message.
 // Not inlined, so that the code of responses stays contiguous in the instruction cache.
 #[inline(never)]
 fn handle_other_message(

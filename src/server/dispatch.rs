@@ -288,7 +288,7 @@ fn search_features<'b>(
 }
 
 /// Finds the feature with this request or notification of an extension. The returned index is `usize::MAX`, because
-/// such a method has no index.
+/// such a method has no index. Returns `None` if no feature has the method.
 #[inline(never)]
 pub(crate) fn find_extension<'b>(
     state: &ServerState<'b>,

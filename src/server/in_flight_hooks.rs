@@ -58,7 +58,8 @@ impl ServerState<'_> {
         self.in_flight_hooks?.outbound
     }
 
-    /// Finds the request of `owner` with this id: see [`InFlight::find`](crate::peer::slots::InFlight::find).
+    /// Finds the request of `owner` with this id: see [`InFlight::find`](crate::peer::slots::InFlight::find). Returns
+    /// `None` if no such request is in flight.
     pub(crate) fn find_in_flight(&self, id: Json<'_>, owner: StreamId) -> Option<Ticket> {
         let hooks = self.in_flight_hooks.filter(|_| self.peer.in_flight.len() > 0)?;
         (hooks.find)(&self.peer.in_flight, id, owner)

@@ -92,8 +92,8 @@ impl ServerState<'_> {
     }
 
     /// Ends the session that `stream` stands for: fails its outbound requests, removes its subscriptions, and makes its
-    /// tasks inaccessible, except for tasks of a user and of the stateless era. The caller must first end the inbound
-    /// requests of the session. No effect if `stream` stands for no session.
+    /// tasks inaccessible. Tasks of a user and tasks of the stateless era stay accessible. The caller must first end
+    /// the inbound requests of the session. No effect if `stream` stands for no session.
     pub(crate) fn end_session(&mut self, stream: StreamId) {
         let key = stream.session();
         if key == SessionKey::NONE || stream != key.stream() {

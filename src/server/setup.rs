@@ -110,9 +110,9 @@ impl<'b> Server<'b> {
     /// Lends storage for the URIs of watched resources, for the feature
     /// [`Subscriptions`](crate::server::Subscriptions).
     ///
-    /// Each watched resource or task takes the length of its URI or id, and 15 bytes. If the buffer is full, the
-    /// server refuses `resources/subscribe` (-32603), and acknowledges `subscriptions/listen` without the resource.
-    /// Without this buffer, clients cannot subscribe to resources or tasks.
+    /// Each watched resource or task takes 15 bytes, and the length of its URI or id. If the buffer is full, the server
+    /// refuses `resources/subscribe` (-32603), and acknowledges `subscriptions/listen` without the resource. Without
+    /// this buffer, clients cannot subscribe to resources or tasks.
     #[must_use]
     pub fn subscription_buffer(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
         self.set_subscription_buffer(uris);

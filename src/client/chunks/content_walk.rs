@@ -5,7 +5,7 @@ use crate::json::partial::{PartialEntry, after_value, next_element_start, next_e
 /// A walk over a result that is still arriving. The walk stops at the end of the received text, and continues when more
 /// text has arrived.
 ///
-/// The received text must be the start of valid JSON. It may end after any byte.
+/// The received text must be the start of valid JSON. The text may end after any byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ContentWalk {
     /// Offset of the next byte in the line.

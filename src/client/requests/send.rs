@@ -145,7 +145,7 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// Returns a [deferred](ServerRequest::defer) request of the server, to respond to it.
+    /// Returns a [deferred](ServerRequest::defer) request of the server, for the response.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has a response, was cancelled or has expired, or its connection has ended.

@@ -36,7 +36,8 @@ pub(crate) fn kind_of(is_method: &dyn Fn(&str) -> bool, params: Json<'_>) -> Opt
 }
 
 /// Validates the parameters of a request, and returns its kind: `kind`, or `Url` instead of `Form` for an elicitation
-/// in the mode `url`. `seed` is the hash seed for tool-use ids.
+/// in the mode `url`. Returns `InvalidParams` if the parameters are not valid. `seed` is the hash seed for tool-use
+/// ids.
 pub(crate) fn check(
     kind: InputKind,
     params: Option<Json<'_>>,

@@ -208,14 +208,16 @@ impl ClientState<'_> {
         true
     }
 
-    /// Finds the slot of a task, and reads the status of the task.
+    /// Finds the slot of a task, and reads the status of the task. Returns `None` if the client follows no such task,
+    /// or if the status is not valid.
     fn task_in_slot(&self, task: Json<'_>) -> Option<(Ticket, TaskStatus)> {
         let id = task.get("taskId").and_then(Json::string)?;
         let status = status_of(task)?;
         Some((self.find_task(|_, record| record.has_id(id))?, status))
     }
 
-    /// Finds the task whose call has this progress token (`2025-11-25`).
+    /// Finds the task whose call has this progress token (`2025-11-25`). Returns `None` if no such call asked for
+    /// progress, or if the progress is not a number.
     pub(super) fn find_task_progress(&self, params: Json<'_>) -> Option<Ticket> {
         let [token, progress] = params.pick(["progressToken", "progress"]);
         progress.and_then(Json::number)?;

@@ -18,7 +18,8 @@ use crate::server::request_methods::{request_event, request_methods};
 use crate::server::server_state::{ServerState, Shape};
 
 impl Reply<'_> {
-    /// Responds with one page of as many entries as fit. Refuses a cursor past the last entry.
+    /// Responds with one page of as many entries as fit. Refuses a cursor past the last entry. `entry` writes the entry
+    /// at an index, and returns whether the entry is valid, or `None` after the last entry.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
         let RequestKind::List { first } = self.pending.context.kind else {
             return self.respond(Shape::List, &mut |_: &mut Writer<'_>| false);
@@ -39,7 +40,8 @@ impl Reply<'_> {
         });
     }
 
-    /// Responds with a page that the application has chosen.
+    /// Responds with a page that the application has chosen. `entry` writes the next entry, and returns whether the
+    /// entry is valid, or `None` after the last entry.
     fn list_page(self, key: &str, next: Option<u32>, entry: &mut dyn FnMut(&mut Writer<'_>) -> Option<bool>) {
         let is_list = matches!(self.pending.context.kind, RequestKind::List { .. });
         self.result(is_list, Shape::List, &mut |out: &mut Writer<'_>| {

@@ -38,7 +38,7 @@ pub struct Prompts<'t> {
 duplicate_of!(duplicate, Prompt, name());
 duplicate_of!(duplicate_argument, PromptArgument, name);
 
-/// Returns the index of the first prompt with duplicate argument names.
+/// Returns the index of the first prompt with duplicate argument names, or `None` if there is no such prompt.
 const fn duplicate_in_arguments(prompts: &[Prompt<'_>]) -> Option<usize> {
     position!(prompts, |prompt, index| duplicate_argument(prompt.arguments).is_some())
 }

@@ -216,6 +216,7 @@ impl Sealed for Skills<'_> {
 }
 
 /// Finds the first feature other than `Skills` with the method `name`, and the index of the method in this feature.
+/// Returns `None` if there is no such feature.
 fn resources_of<'b>(features: &'b [&'b dyn Feature], name: &str) -> Option<(&'b dyn Feature, usize)> {
     features.iter().filter(|feature| !is_skills(**feature)).find_map(|feature| {
         let method = feature.methods().iter().position(|method| method.name == name)?;
@@ -247,7 +248,7 @@ impl Skills<'_> {
     }
 
     /// Checks the rules that depend on the configuration, and the rules for frontmatter in JSON. Returns the first
-    /// broken rule.
+    /// broken rule, or `None` if the skill breaks none.
     fn invalid(&self, skill: &Skill<'_>, config: &ServerConfig<'_>) -> Option<InvalidSkill> {
         let is_dynamic = skill.main.is_none();
         let by_application = is_dynamic || skill.all_files().any(|file| file.body().is_none());

@@ -40,7 +40,8 @@ pub struct Tools<'t> {
 
 duplicate_of!(duplicate, Tool, name());
 
-/// Returns the index of the first tool with an invalid annotation `x-mcp-header`, and the error.
+/// Returns the index of the first tool with an invalid annotation `x-mcp-header`, and the error. Returns `None` if all
+/// annotations are valid.
 const fn invalid_annotation(catalog: &[Tool<'_>]) -> Option<(usize, InvalidToolHeader)> {
     let (mut rest, mut index) = (catalog, 0usize);
     while let [tool, tail @ ..] = rest {

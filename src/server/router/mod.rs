@@ -242,7 +242,8 @@ impl<'t, C: ?Sized> Router<'t, C> {
         entries.find(|(prompt, _)| prompt.name() == name).map(|(_, handler)| *handler)
     }
 
-    /// Returns the handler of the resource with this URI, or of the first template that matches the URI.
+    /// Returns the handler of the resource with this URI, or of the first template that matches the URI. Returns `None`
+    /// if the router has neither.
     fn resource_handler(&self, uri: &str) -> Option<ResourceHandler<C>> {
         let Tables { resources, resource_handlers, template_handlers, .. } = self.tables;
         let (entries, templates) = resources.entries();

@@ -21,7 +21,7 @@ use crate::server::tasks::automatic::convert;
 use crate::server::tasks::hooks::NO_SESSION;
 use crate::server::tasks::result::respond_stored;
 
-/// Reason to stop the delivery of messages.
+/// Reason to stop the delivery of messages, as the error of the functions below.
 enum Stop {
     /// The output has no space.
     Blocked,

@@ -1,7 +1,7 @@
 //! Client side: HTTP requests for a client's messages, and messages from HTTP responses.
 //!
-//! [`HttpClient`] connects a [`Client`](mcp_proto::Client) in message mode to an HTTP library. It opens no socket. The
-//! application follows these steps:
+//! [`HttpClient`] connects a [`Client`](mcp_proto::Client) in message mode to an HTTP library. `HttpClient` opens no
+//! socket. The application follows these steps:
 //!
 //! 1. Pass each outbound message to [`HttpClient::begin`], which may start an exchange.
 //! 2. Send the [`Request`] of each exchange that [`HttpClient::begin`] and [`HttpClient::poll`] return. If
@@ -224,8 +224,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         Some((exchange.id(index), exchange))
     }
 
-    /// Returns the request of an exchange. `message` is the message that [`begin`](HttpClient::begin) was called with;
-    /// it is `None` for an exchange that [`poll`](HttpClient::poll) returned.
+    /// Returns the request of an exchange. `message` is the message that the caller passed to
+    /// [`begin`](HttpClient::begin), or `None` for an exchange that [`poll`](HttpClient::poll) returned.
     ///
     /// Returns `None` if the exchange has ended, or if its response is no longer needed. Close the HTTP exchange in
     /// that case, and pass its end to [`finish`](HttpClient::finish).

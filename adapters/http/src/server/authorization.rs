@@ -17,7 +17,7 @@ pub enum Verdict {
     },
     /// The request is refused.
     Deny {
-        /// The status code of the response. It should be 400, 401 or 403.
+        /// The status code of the response. The status should be 400, 401 or 403.
         status: u16,
         /// The value of `WWW-Authenticate`, or [`Challenge::NONE`].
         challenge: Challenge,

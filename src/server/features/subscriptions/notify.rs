@@ -106,7 +106,7 @@ const ANSWERED: ChangeSet = ChangeSet::SUBSCRIBED;
 const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::FEATURE_FLAGS;
 
 /// Finds the first subscription in flight at or after `slot`, and advances `slot` past it. Returns the ticket, the
-/// filter and the pending changes.
+/// filter and the pending changes, or `None` if there is no further subscription.
 fn next_listener(state: &ServerState<'_>, slot: &mut u32) -> Option<(Ticket, ChangeSet, ChangeSet)> {
     loop {
         let ticket = state.peer.in_flight.next_from(slot)?;
@@ -337,7 +337,7 @@ pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], config: &ServerConfig
 }
 
 impl ServerState<'_> {
-    /// Marks the end of a subscription as pending.
+    /// Marks the end of a subscription as pending. Fails if the ticket belongs to no subscription in flight.
     pub(crate) fn end_subscription(&mut self, ticket: Ticket) -> Result<(), SendError> {
         pending(self, ticket).ok_or(SendError::Gone)?.add(ENDS);
         self.pending_changes.add(ChangeSet::FEATURE_PENDING);
