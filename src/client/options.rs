@@ -23,9 +23,9 @@ pub struct Options<'o> {
     pub progress: bool,
     /// Whether the timeout is independent of progress.
     pub ignore_progress: bool,
-    /// The minimum level of log messages for this request.
+    /// The minimum level of log messages for this request. `None` requests no log messages.
     pub log_level: Option<Level>,
-    /// Additional members of `_meta`: the JSON text of an object.
+    /// Additional members of `_meta`: the JSON text of an object. `None` adds no members.
     pub meta: Option<&'o str>,
     /// The time to live of the task that the call should become (`2025-11-25`), in milliseconds. `None` requests no
     /// task.

@@ -17,7 +17,7 @@ use crate::server::server_state::{RequestTable, ServerState};
 use crate::time::Millis;
 
 /// Hooks of requests in flight. A server has these hooks once `Server::in_flight` or a similar method has set the
-/// slots.
+/// slots, or `Server::replace_session` was called.
 pub(crate) struct InFlightHooks {
     find: fn(&RequestTable<'_>, Json<'_>, StreamId) -> Option<Ticket>,
     id: for<'t> fn(&'t RequestTable<'_>, Ticket) -> &'t [u8],

@@ -109,8 +109,8 @@ impl<'a> TaskResult<'a> {
     }
 }
 
-/// Creates the event for a request or subscription in flight that awaits a result. Returns `None` if the task or
-/// `receiver` has ended.
+/// Creates the event for a request or subscription in flight that awaits a result. Returns `None` if the slot of the
+/// task or of `receiver` is free.
 pub(super) fn result_event<'a>(
     state: &'a mut ServerState<'_>,
     receiver: Ticket,

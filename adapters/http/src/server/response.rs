@@ -71,7 +71,7 @@ pub enum MediaType {
     Text,
 }
 
-/// Head of a response.
+/// Head of a response. `None` means that the response has no such header field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResponseHead {
