@@ -23,7 +23,7 @@ pub struct Options<'o> {
     pub progress: bool,
     /// Whether the timeout is independent of progress.
     pub ignore_progress: bool,
-    /// The minimum level of log messages for this request. `None` requests no log messages.
+    /// The minimum level of log messages for this request. With `None`, the request names no level.
     pub log_level: Option<Level>,
     /// Additional members of `_meta`: the JSON text of an object. `None` adds no members.
     pub meta: Option<&'o str>,
