@@ -347,8 +347,8 @@ impl<'i> ServerConfig<'i> {
     }
 
     /// Creates a table of tasks that grows on the heap: see [`TaskTable::grown`](crate::server::TaskTable::grown).
-    /// Returns `None` if the configuration does not name the feature [`Tasks`](crate::server::Tasks). A server with
-    /// such a configuration does not link the code of tasks.
+    /// Returns `None` if the configuration does not name the feature [`Tasks`](crate::server::Tasks). A server without
+    /// this feature does not link the code of tasks.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn grown_tasks(&self, limit: usize, text: usize) -> Option<crate::server::TaskTable<'static>> {

@@ -113,8 +113,8 @@ pub enum Event<'a> {
     TaskInput(TaskInput<'a>),
     /// The client cancelled a task. The application must stop working on the task.
     TaskCancelled(TaskTicket),
-    /// The time to live of a task expired, whether or not the task had ended. Or the session of the task ended, and no
-    /// other client may access the task. The ticket of the task is no longer valid.
+    /// The server removed a task, because its time to live expired, or because its session ended and no other client
+    /// may access the task. The task may have ended before. The ticket of the task is no longer valid.
     TaskExpired(TaskTicket),
     /// A request that the server sent has ended.
     Response(Response<'a>),

@@ -50,7 +50,7 @@ pub(crate) trait Sealed {
         Received::Done
     }
 
-    /// Returns whether the feature has this method of an extension. The flag selects the methods of requests, otherwise
+    /// Returns whether the feature has this method of an extension. `true` selects the methods of requests, and `false`
     /// those of notifications.
     fn has_extension_method(&self, _: Str<'_>, _is_request: bool) -> bool {
         false
@@ -67,7 +67,8 @@ pub(crate) trait Sealed {
         Found::Absent
     }
 
-    /// Returns the entry of a static catalog at this index, or else the number of its entries.
+    /// Returns the entry of a static catalog at this index. If there is no such entry, returns the number of entries as
+    /// the error.
     #[cfg(feature = "alloc")]
     fn entry(&self, _: Catalog, _index: usize) -> Result<Found<'_>, usize> {
         Err(0)

@@ -131,8 +131,8 @@ enum Stage {
     Response(ResponseKind, usize),
     /// The server cannot send the request.
     NotSent,
-    /// The call ended before its input request. The next step cancels this input request. `None` means that there is
-    /// nothing to cancel.
+    /// The call ended before its input request. The next call of `step` cancels this input request. `None` means that
+    /// there is nothing to cancel.
     Ended(Option<Ticket>),
 }
 

@@ -187,7 +187,7 @@ impl<'a> Reply<'a> {
         self.respond_error(code, &message);
     }
 
-    /// Responds with a JSON-RPC error. `data` writes exactly one value, the member `data`.
+    /// Responds with a JSON-RPC error. `data` must write exactly one value, the member `data`.
     pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
         self.respond(Shape::Error(code), &mut |out: &mut Writer<'_>| {

@@ -82,7 +82,7 @@ macro_rules! request_methods {
                 self.parts.reply.error(code, message);
             }
 
-            /// Responds with a JSON-RPC error. `data` writes exactly one value, the member `data`.
+            /// Responds with a JSON-RPC error. `data` must write exactly one value, the member `data`.
             pub fn error_with(
                 self,
                 code: i32,

@@ -219,7 +219,7 @@ pub(crate) fn find_in<'f, E: ListedObject>(
     }
 }
 
-/// Returns the entry of a list at this index, or else the number of entries.
+/// Returns the entry of a list at this index. If there is no such entry, returns the number of entries as the error.
 #[cfg(feature = "alloc")]
 pub(crate) fn entry_in<'f, E>(
     entries: &Entries<'f, E>,

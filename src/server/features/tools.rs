@@ -125,7 +125,8 @@ impl<'t> Tools<'t> {
     }
 
     /// Creates the feature with a dynamic list, which the application provides: see
-    /// [`Event::ListTools`](crate::server::Event::ListTools).
+    /// [`Event::ListTools`](crate::server::Event::ListTools). The server emits an event for a `tools/call` with any
+    /// name.
     #[must_use]
     pub const fn dynamic_list() -> Tools<'static> {
         Tools {

@@ -91,7 +91,7 @@ impl<'a> TaskResult<'a> {
         });
     }
 
-    /// Responds with the JSON-RPC error of a failed task. `data` writes the value of the member `data`.
+    /// Responds with the JSON-RPC error of a failed task. `data` must write exactly one value, the member `data`.
     pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
         self.respond(Some(code), &mut |out, _, _| {
