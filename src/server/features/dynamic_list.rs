@@ -78,9 +78,10 @@ macro_rules! list {
         impl $request<'_> {
             /// Responds with as many entries as fit into one message. Adds a cursor if entries remain.
             ///
-            /// `entry` returns the entry at an index, counted from 0, or `None` after the last entry. The page omits an
-            /// entry that is too large for any page, or has raw JSON that is not an object. The next event then reports
-            /// a [`ProtocolError`].
+            /// `entry` must return the entry at an index, counted from 0, or `None` after the last entry. The function
+            /// may call `entry` several times with one index. The page omits an entry that is too large for any page,
+            /// or has raw JSON that is not an object. If the requested position is past the last entry, the response is
+            /// an error (-32602). In both cases, the next event reports a [`ProtocolError`].
             pub fn $method<'t>(self, entry: impl FnMut(usize) -> Option<$entry<'t>>) {
                 self.parts.reply.$method(entry);
             }
