@@ -165,7 +165,8 @@ fn parameter_field(
     Ok(())
 }
 
-/// Returns the revision in `_meta` of the parameters of a request, or `None` without it, as in the handshake era.
+/// Returns the revision in `_meta` of a request's parameters. Returns `None` if there is no revision, as in the
+/// handshake era.
 pub(super) fn stateless_version(params: Json<'_>) -> Option<Str<'_>> {
     params.get("_meta")?.get(VERSION_KEY)?.string()
 }

@@ -269,8 +269,8 @@ impl<'b> Sessions<'b> {
         self.dropped
     }
 
-    /// Returns the session that was not used for the longest time, among those without an exchange. Returns `None` if
-    /// each session has an exchange.
+    /// Returns the session that has been unused for the longest time, among those without an exchange. Returns `None`
+    /// if each session has an exchange.
     pub(super) fn longest_idle(&self) -> Option<SessionKey> {
         let mut index = self.oldest;
         while let Some(slot) = self.slots.as_slice().get(usize::from(index)) {
@@ -282,7 +282,7 @@ impl<'b> Sessions<'b> {
         None
     }
 
-    /// Returns the session that was not used for the longest time: its key, its last use, and whether it has an
+    /// Returns the session that has been unused for the longest time: its key, its last use, and whether it has an
     /// exchange. Returns `None` if no session is open.
     pub(super) fn oldest(&self) -> Option<(SessionKey, Millis, bool)> {
         let slot = self.slots.as_slice().get(usize::from(self.oldest))?;

@@ -11,7 +11,7 @@ use crate::server::{HttpConfig, HttpServer, Method, Policy, RequestHead};
 impl Connection<'_> {
     /// Handles input from the client. Returns the number of consumed bytes.
     ///
-    /// The caller keeps the remaining bytes, and passes them in again after the next output.
+    /// The caller must keep the remaining bytes, and pass them in again after the next output.
     // Not inlined, because its stack frame must not be live while the application handles an event.
     #[inline(never)]
     pub fn receive<P: Policy>(
@@ -42,7 +42,7 @@ impl Connection<'_> {
     /// body. The caller then locks the servers, and calls [`pass`](Connection::pass).
     ///
     /// # Errors
-    /// The input is not valid HTTP/1.1 or HTTP/1.0, or a head is too large. The caller calls
+    /// The input is not valid HTTP/1.1 or HTTP/1.0, or a head is too large. The caller must then call
     /// [`refuse`](Connection::refuse).
     #[inline(never)]
     pub fn parse<'i>(

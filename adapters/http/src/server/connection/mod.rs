@@ -18,8 +18,8 @@ pub const RESPONSE_SPACE: usize = 320;
 
 /// One HTTP/1.1 connection of a server, without its socket and without a heap.
 ///
-/// The caller passes in the bytes that arrive, and sends the bytes that `Connection` returns. In between, the caller
-/// polls the [`HttpServer`], which all connections share:
+/// The caller passes in the bytes that arrive, and sends the bytes that `Connection` returns. The caller also polls the
+/// [`HttpServer`], which all connections share. The order of the calls is:
 ///
 /// 1. [`receive`](Connection::receive) with input, and [`close`](Connection::close) when the client has disconnected.
 /// 2. [`HttpServer::poll`], and the events of the core server.
@@ -97,10 +97,10 @@ pub struct Connection<'b> {
 pub enum ConnectionStatus {
     /// The connection serves a request or waits for one.
     Open,
-    /// All output was sent. The caller shuts down the output of the socket, and continues to pass in input. Unread
+    /// All output was sent. The caller must shut down the output of the socket, and continue to pass in input. Unread
     /// input would reset the connection, and the client could lose the response.
     Closing,
-    /// The caller closes the socket, and calls [`Connection::close`].
+    /// The caller must close the socket, and call [`Connection::close`].
     Closed,
 }
 
