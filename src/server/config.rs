@@ -66,7 +66,8 @@ pub struct Limits {
     /// The maximum nesting of a message. Default and upper bound: 128.
     pub depth: u8,
     /// The timeout, in milliseconds, of a deferred request for which the application sets no timeout. With the feature
-    /// `alloc` of this crate, progress restarts the timeout.
+    /// `alloc` of this crate, progress restarts the timeout. Each chunk of a [chunked](crate::server::Call::chunked)
+    /// response also starts this timeout again.
     ///
     /// Default: `None`. Then the timeout is one minute if the caller lends the slots, so that a forgotten request does
     /// not take a slot forever. With slots on the heap, there is no timeout.
