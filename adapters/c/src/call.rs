@@ -22,7 +22,7 @@ use crate::table::mcp_resource_t;
 /// `MCP_ERROR_NULL`: the handle is NULL.
 ///
 /// # Safety
-/// `call` is NULL, or the handle of the current event. The calling function does not keep the reference after it
+/// `call` is NULL, or the handle of the current request. The calling function does not keep the reference after it
 /// returns.
 unsafe fn request<'a>(call: *mut mcp_call_t) -> Result<&'a mut Current<'static>, mcp_status_t> {
     // SAFETY: a handle is a pointer to the current request, which nothing else refers to.
@@ -32,7 +32,7 @@ unsafe fn request<'a>(call: *mut mcp_call_t) -> Result<&'a mut Current<'static>,
 /// Passes the request and the text to `respond`, and returns the status.
 ///
 /// # Safety
-/// `call` is NULL, or the handle of the current event. `text` is NULL or a string.
+/// `call` is NULL, or the handle of the current request. `text` is NULL or a string.
 unsafe fn respond_with(
     call: *mut mcp_call_t,
     text: *const c_char,

@@ -32,14 +32,16 @@ impl<'a> Moves<'a> {
         self.transmit.as_ref().map(Transmit::bytes).unwrap_or_default()
     }
 
-    /// Reports that the first `count` bytes of the output were sent. Returns `MCP_ERROR_SEQUENCE` the second time.
+    /// Reports that the first `count` bytes of the output were sent. Returns `MCP_ERROR_SEQUENCE` the second time, and
+    /// for the default value, which moves no bytes.
     pub(crate) fn consumed(&mut self, count: usize) -> mcp_status_t {
         let Some(transmit) = self.transmit.take() else { return mcp_status_t::MCP_ERROR_SEQUENCE };
         transmit.sent(count);
         mcp_status_t::MCP_OK
     }
 
-    /// Returns the space for received bytes. The space is empty if the machine takes no bytes now.
+    /// Returns the space for received bytes. The space is empty if the machine takes no bytes now, after `filled`, and
+    /// for the default value.
     pub(crate) fn input(&mut self) -> &mut [u8] {
         match &mut self.receive {
             Some(receive) if receive.is_ready() => receive.space(),
@@ -47,7 +49,8 @@ impl<'a> Moves<'a> {
         }
     }
 
-    /// Reports that `count` bytes were received into the space. Returns `MCP_ERROR_SEQUENCE` the second time.
+    /// Reports that `count` bytes were received into the space. Returns `MCP_ERROR_SEQUENCE` the second time, and for
+    /// the default value, which moves no bytes.
     pub(crate) fn filled(&mut self, count: usize) -> mcp_status_t {
         let Some(receive) = self.receive.take() else { return mcp_status_t::MCP_ERROR_SEQUENCE };
         receive.filled(count);

@@ -44,7 +44,7 @@ pub(crate) fn integer(json: Json<'_>, path: &str) -> Result<i64, mcp_status_t> {
     find(json, path)?.number().and_then(whole).ok_or(mcp_status_t::MCP_ERROR_TYPE)
 }
 
-/// Returns the value of a number without a fraction. Returns `None` if the value does not fit.
+/// Returns the value of a number. Returns `None` if the number has a fraction, or does not fit into 64 bits.
 fn whole(number: &str) -> Option<i64> {
     // `magnitude` has the digits up to the last one that is not zero, and `pending` counts the zeros after that digit.
     let (mut magnitude, mut pending) = (0, 0i32);

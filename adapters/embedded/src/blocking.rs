@@ -14,9 +14,10 @@ impl Pump {
     /// the driver's read, write or flush ended with [`ErrorKind::TimedOut`].
     ///
     /// The pump writes and flushes all output before it reads or returns. Two seconds after the machine has closed, the
-    /// pump returns [`PumpStatus::Closed`] even if the flush times out. If any other flush fails, the pump returns
-    /// `Idle` after `TimedOut`, or [`PumpStatus::NotWritten`]. The next call repeats the flush, and reads if the flush
-    /// fails again. So if a flush can time out, a read should also time out.
+    /// pump returns [`PumpStatus::Closed`] even if the flush times out. If a flush before a read fails, the pump
+    /// returns `Idle` after `TimedOut`, or [`PumpStatus::NotWritten`]. The next call repeats the flush, and reads if
+    /// the flush fails again. The pump does not report a failed flush before an event. If a flush can time out, a read
+    /// should also time out.
     ///
     /// While a read blocks, the machine is not polled, so a deadline takes effect only after the read. That suffices
     /// for a server whose tools all respond immediately. Use [`step`](Pump::step) for any other server.

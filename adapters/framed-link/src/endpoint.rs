@@ -187,7 +187,8 @@ impl Endpoint {
         }
     }
 
-    /// Handles a damaged frame: requests a repetition, so that the other end need not wait for its timer.
+    /// Handles a damaged frame: if this end is connected, requests a repetition, so that the other end need not wait
+    /// for its timer.
     ///
     /// An old frame can connect the two ends in different sessions. Then each end considers the frames of the other end
     /// damaged. So after several damaged frames in sequence, an end sends a hello, which contains its session.

@@ -24,10 +24,11 @@ impl AcceptRetry {
         self.failures = 0;
     }
 
-    /// Records a failure. Returns the pause before the next attempt.
+    /// Records a failure. Returns the pause before the next attempt, which may be zero.
     ///
     /// # Errors
-    /// `accept` has failed 101 times in a row, which takes about ten seconds, or the socket no longer listens.
+    /// `accept` has failed 101 times without a success, which takes about ten seconds, or the socket no longer listens.
+    /// A failure that needs no pause does not count.
     pub fn failed(&mut self, error: io::Error) -> io::Result<Duration> {
         use ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, InvalidInput, WouldBlock};
         match error.kind() {

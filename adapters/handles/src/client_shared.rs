@@ -69,7 +69,7 @@ impl ClientShared {
         Arc::new(ClientShared { state: Signal::default(), in_flight_limit, waiting_limit, deadline })
     }
 
-    /// Records a line of the server that is not a message, unless an earlier line was recorded.
+    /// Records a line of the server that is not a message, unless the line is empty, or an earlier line was recorded.
     pub(crate) fn record_invalid_line(&self, line: &[u8]) {
         let quoted = line.get(..QUOTED).unwrap_or(line);
         if !quoted.is_empty() {

@@ -16,7 +16,8 @@ pub trait Defer: DeferRequest {}
 pub(crate) trait DeferRequest: Sized {
     fn revision(&self) -> Revision;
     fn client(&self) -> ClientCapabilities;
-    /// Defers the request for at most `time`. Returns the request itself as `Err` if no slot is free.
+    /// Defers the request for at most `time`. `None` is the default timeout. Returns the request itself as `Err` if no
+    /// slot is free.
     fn defer(self, time: Option<Millis>) -> Result<Ticket, Self>;
     fn error(self, code: i32, message: impl Display);
 }

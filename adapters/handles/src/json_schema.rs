@@ -62,11 +62,11 @@ use serde_json::Value;
 
 /// Creates a tool with arguments of type `T`. The doc comment of `T` is the description of the tool.
 ///
-/// `T` also derives `Deserialize`, for [`Call::with`](mcp_proto::server::Call::with).
+/// `T` must also derive `Deserialize`, for [`Call::with`](mcp_proto::server::Call::with).
 ///
 /// # Panics
-/// The schema of `T` does not describe an object: `T` is not a struct with named fields, not a map, and neither an enum
-/// nor a newtype of such types. A unit variant is an object only with `#[serde(tag = "…")]`.
+/// The schema of `T` does not describe an object. Objects are structs with named fields, maps, and enums and newtypes
+/// of such types. A unit variant is an object only with `#[serde(tag = "…")]`.
 #[must_use]
 pub fn arguments<T: JsonSchema>(name: &'static str) -> Tool<'static> {
     let (schema, description) = generate::<T>(Contract::Deserialize);
@@ -77,8 +77,8 @@ pub fn arguments<T: JsonSchema>(name: &'static str) -> Tool<'static> {
     }
 }
 
-/// Sets the output schema of a tool to the schema of `T`. The tool responds with `T` through
-/// [`Call::structured`](mcp_proto::server::Call::structured), so `T` also derives `Serialize`.
+/// Sets the output schema of a tool to the schema of `T`. The tool must respond with `T` through
+/// [`Call::structured`](mcp_proto::server::Call::structured), so `T` must also derive `Serialize`.
 ///
 /// # Panics
 /// The schema of `T` does not describe an object, as in [`arguments`].
@@ -91,8 +91,8 @@ pub fn result<T: JsonSchema>(tool: Tool<'static>) -> Tool<'static> {
 /// [`tool`](macro@mcp_proto::tool).
 ///
 /// A router with such a function generates schemas at run time:
-/// [`generated_features`](mcp_proto::server::Router::generated_features). Arguments also derive `Deserialize`, and
-/// results derive `Serialize`.
+/// [`generated_features`](mcp_proto::server::Router::generated_features). Arguments must also derive `Deserialize`, and
+/// results `Serialize`.
 ///
 /// ```
 /// use std::sync::LazyLock;
@@ -193,14 +193,14 @@ fn is_object(schema: &mut Schema) -> bool {
     is_object
 }
 
-/// Returns whether a part of the schema `root` describes only objects. `visited` are the references that led to the
-/// part.
+/// Returns whether a part of the schema `root` describes only objects. `visited` contains the references that were
+/// followed before.
 fn describes_object<'s>(part: &'s Value, root: &'s Value, visited: &mut Vec<&'s str>) -> bool {
     if let Some(kind) = part.get("type") {
         return kind == "object";
     }
     if let Some(reference) = part.get("$ref").and_then(Value::as_str) {
-        // A recursive reference adds no other kind of value.
+        // A repeated reference, such as a recursive one, adds no other kind of value.
         if visited.contains(&reference) {
             return true;
         }

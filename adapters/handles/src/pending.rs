@@ -320,8 +320,8 @@ impl<T> PendingRequest<T> {
     /// ended and no notification is left.
     ///
     /// The `_meta` of such a notification contains the subscription id of the request. Only requests of
-    /// [`begin_request`](crate::ClientHandle::begin_request) have such notifications. Dropping this future loses no
-    /// notification.
+    /// [`begin_request`](crate::ClientHandle::begin_request) have such notifications. For other requests, the method
+    /// returns `None` immediately. Dropping this future loses no notification.
     pub async fn notification(&mut self) -> Option<Notification> {
         self.canceller.state.queue.as_ref()?.next().await
     }

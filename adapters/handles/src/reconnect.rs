@@ -102,8 +102,8 @@ pub(crate) struct ClosedStream {
 
 impl ClientSession {
     /// Keeps a subscription whose HTTP stream has closed with this error, if the client sends the subscription again.
-    /// Otherwise returns the error: the owner does not reconnect, the client is closing, or the server has never
-    /// acknowledged the subscription.
+    /// Otherwise returns the error: it does not come from the stream, the owner does not reconnect, the client is
+    /// closing, or the server has never acknowledged the subscription.
     pub(crate) fn listen_again_later(
         &mut self,
         state: &Arc<RequestState>,

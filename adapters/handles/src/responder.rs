@@ -97,11 +97,11 @@ impl Responder {
     }
 
     /// Responds with content that the returned writer takes in chunks. The content may be larger than the transmit
-    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). On lines, waits until no other response is
-    /// open.
+    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). On lines, waits until no other chunked response
+    /// is open.
     ///
-    /// On lines, all other messages wait for the end of the response. Between two chunks, the notifications of all
-    /// senders are queued without a limit. The caller must not wait for a request to the client between two chunks,
+    /// On lines, all other messages wait for the end of the chunked response. Between two chunks, the notifications of
+    /// all senders are queued without a limit. The caller must not wait for a request to the client between two chunks,
     /// because the client would receive the request only after the response.
     ///
     /// While the response is open, the timeout is
@@ -263,7 +263,8 @@ impl Responder {
         self.link.shared.send_notification(command, Some(&self.link.task))
     }
 
-    /// Notifies all clients of the server that a list or a resource has changed. Never waits.
+    /// Notifies the client that a list or a resource has changed. Over HTTP, notifies all clients that receive such
+    /// changes. Never waits.
     pub fn changed(&self, change: Change<'_>) {
         self.link.shared.changed(change);
     }

@@ -9,7 +9,7 @@ use mcp_proto::rpc::{Message, MessageKind};
 /// A line that is not a message, with the parts that are reliable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Damaged {
-    /// The JSON text of the id.
+    /// The JSON text of the id. `None` if the id is missing, invalid, or possibly incomplete.
     pub(crate) id: Option<String>,
     pub(crate) kind: DamagedKind,
     pub(crate) why: String,

@@ -15,7 +15,7 @@ use crate::pending::{PendingCall, TaskCall};
 /// The handle of a connected client.
 ///
 /// Clones share the connection, and any number of threads may use it concurrently. The connection closes on
-/// [`close`](ClientHandle::close), or when the last clone is dropped.
+/// [`close`](ClientHandle::close), or when the last clone is dropped. The drop waits for the end of the connection.
 ///
 /// ```no_run
 /// use mcp_proto_std::Connector;

@@ -239,8 +239,8 @@ impl Connector {
     }
 
     /// Opens the source and runs the client. If the server closes the connection during an attempt with
-    /// `Connect::Automatic`, and the source can be opened again, connects once more with a handshake only. Returns
-    /// the exit status of a child process, or `None` for other sources.
+    /// `Connect::Automatic`, and the source can be opened again, connects once more with a handshake only. Returns the
+    /// exit status of a child process, or `None` if there is none.
     fn run_source(
         &mut self,
         mut source: Source,

@@ -108,14 +108,16 @@ impl<T> PendingRequest<T> {
     }
 
     /// Waits for the next notification of an extension that belongs to this request. Returns `None` if the request has
-    /// ended.
+    /// ended and no notification is left.
     ///
-    /// Only requests of [`begin_request`](crate::ClientHandle::begin_request) have such notifications.
+    /// Only requests of [`begin_request`](crate::ClientHandle::begin_request) have such notifications. For other
+    /// requests, the method returns `None` immediately.
     pub fn notification(&mut self) -> Option<Notification> {
         block_on(self.inner.notification())
     }
 
-    /// Cancels the request. [`wait`](PendingRequest::wait) then returns [`CallError::Cancelled`].
+    /// Cancels the request, unless it has ended. After a cancellation, [`wait`](PendingRequest::wait) returns
+    /// [`CallError::Cancelled`].
     pub fn cancel(&self, reason: &str) {
         self.inner.cancel(reason);
     }

@@ -26,6 +26,7 @@ pub(crate) const DRAIN_TIME: Millis = Millis(250);
 /// A pump serves one connection. Each message is a line.
 ///
 /// For any behavior of the peer, [`run`](Pump::run) never misses a deadline, and a blocked write never delays a read.
+/// Exception: on Unix, a file that `poll(2)` does not support can block.
 ///
 /// On Unix a pump needs no threads if both streams are files, pipes or sockets of the standard library. A request with
 /// an immediate response can then cost only one read and one write. Other streams get one thread for each direction.

@@ -14,8 +14,8 @@ use crate::chunk_writer::ChunkWriter;
 
 /// A deferred request on a worker thread: respond to it, or observe its cancellation.
 ///
-/// Dropping the responder without a response, even during a panic, sends an error response (-32603). Its message names
-/// a panic.
+/// Dropping the responder without a response, even during a panic, sends an error response (-32603). The message of the
+/// error says whether the thread panicked.
 #[must_use = "the request needs a response"]
 pub struct Responder {
     inner: handles::Responder,

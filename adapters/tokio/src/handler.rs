@@ -52,8 +52,8 @@
 //! A function of the first row also works in a router of the core on a board, and in a router on threads.
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
-//! does not run immediately owns its arguments and its result: `String`, not `&str`. Exceptions are the variables of a
-//! resource URI and the text to complete, which may be `&str`.
+//! does not run immediately must own its arguments and its result: `String`, not `&str`. Exceptions are the variables
+//! of a resource URI and the text to complete, which may be `&str`.
 //!
 //! A panic of a function that runs immediately ends the connection: `serve` panics, too, and `Serve::listen` continues
 //! with the other connections. A panic of a function on a task or another thread fails only its request (-32603).

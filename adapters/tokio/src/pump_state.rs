@@ -59,7 +59,7 @@ impl PumpState {
             || self.woken.poll(context, |woken| mem::take(woken).then_some(())).is_ready()
     }
 
-    /// Returns `true` if the deadline has passed. Otherwise the timer wakes the task at the deadline.
+    /// Returns `true` if the deadline has passed. Otherwise the timer wakes the task at the deadline, if there is one.
     pub(crate) fn poll_deadline(&mut self, context: &mut Context<'_>, deadline: Option<Millis>) -> bool {
         let at = deadline.and_then(|at| self.start.checked_add(Duration::from_millis(at.0)));
         let Some(at) = at else {

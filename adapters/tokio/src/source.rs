@@ -67,7 +67,8 @@ impl Source {
     }
 }
 
-/// Stops the process, if there is one, and returns the exit status. Returns `None` if there is no process.
+/// Stops the process, if there is one, and returns the exit status. Returns `None` if there is no process, or its
+/// status is unknown.
 pub(crate) async fn stop(process: Option<ServerProcess>, shared: &ClientShared) -> Option<ExitStatus> {
     shared.set_process_id(None);
     match process {

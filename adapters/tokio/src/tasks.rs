@@ -55,7 +55,7 @@ pub struct ServerHandle {
 impl ServerHandle {
     /// Creates a handle, for an adapter with an event loop of its own. Applications get a handle with each event.
     ///
-    /// At most `workers` tasks run, or one if `workers` is zero.
+    /// At most `workers` tasks run at a time. Zero counts as one.
     #[must_use]
     pub fn new(shared: Arc<ServerShared>, workers: usize) -> ServerHandle {
         ServerHandle::with_permits(shared, ServerHandle::permits(workers))
@@ -292,8 +292,9 @@ impl ServerHandle {
         self.shared.elicitation_complete(id).await;
     }
 
-    /// Closes the connection. The server refuses new requests, but running requests may finish within the grace period
-    /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). [`Serve`](crate::Serve) then returns.
+    /// Closes the connection or, over HTTP, the whole server. The server refuses new requests, but running requests may
+    /// finish within the grace period ([`Limits::grace`](mcp_proto::server::Limits::grace)). [`Serve`](crate::Serve)
+    /// then returns.
     pub fn shutdown(&self) {
         self.shared.shutdown(None);
     }

@@ -190,9 +190,9 @@ impl HttpExchanges {
         }
     }
 
-    /// Begins a request that needs no new message, or ends an exchange: its stream is still open after the response, or
-    /// the server has not responded to its notification or response. Returns the action for the owner, or `None` if
-    /// nothing is due.
+    /// Begins a request that needs no new message, or ends an exchange. An exchange ends if its stream stays open after
+    /// the response, or if the server does not respond to its notification or response in time. Returns the action for
+    /// the owner, or `None` if nothing is due.
     pub fn send_due(&mut self, now: Millis) -> Option<HttpAction> {
         let exchange = self.http.poll(now)?;
         Some(self.request(exchange, None))

@@ -41,8 +41,8 @@ impl<'i> HttpMachines<'i> {
     }
 
     /// Runs the machines until they wait or the server is closed. Returns the time at which to call `run` again.
-    /// Returns `None` if only input, freed memory or a command requires a call. The caller must check `is_closed` after
-    /// each call.
+    /// Returns `None` if the server is closed, or if only input, freed memory or a command requires another call. The
+    /// caller must check `is_closed` after each call.
     ///
     /// `on_event` is the handler of the application. `run` calls `on_output` for each exchange with new output.
     pub fn run(

@@ -94,7 +94,7 @@ impl Request {
     }
 }
 
-/// Returns the revision that a request of the stateless era names.
+/// Returns the revision that a request of the stateless era names, or `None` if the request names no known revision.
 pub(super) fn stateless_revision(request: &Message<'_>) -> Option<Revision> {
     message::revision(request.params()?.get("_meta")?.get(STATELESS)?)
 }

@@ -18,7 +18,7 @@ const LINE_OVERHEAD: usize = 64;
 /// A line of the client. `None` stands for a line that is too long.
 pub(super) type Line = Option<Vec<u8>>;
 
-/// The relay's end of the queue. Its drop ends the thread as soon as the input is not ready.
+/// The relay's end of the queue. Dropping this value ends the thread at its next line, or when the input is not ready.
 pub(super) struct Lines(Arc<Shared>);
 
 #[derive(Default)]

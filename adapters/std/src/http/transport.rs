@@ -77,7 +77,7 @@ impl Transport {
         self.perform(action)
     }
 
-    /// Returns the time of the next [`send_due`](Transport::send_due).
+    /// Returns the time of the next [`send_due`](Transport::send_due), or `None` if nothing waits for a time.
     pub(super) fn next_deadline(&self) -> Option<Millis> {
         self.exchanges.next_deadline()
     }
