@@ -110,8 +110,8 @@ proptest! {
     }
 }
 
-/// Sends a stream in both directions over a line that flips a bit in `permille` of 1000 bytes.
-/// Returns the bytes on the line and the time for each byte of the stream.
+/// Sends a stream in both directions over a line that flips a bit in `permille` of 1000 bytes. Returns the number of
+/// bytes on the line for each byte sent, and the milliseconds for each byte of one direction.
 fn noisy_transfer(seed: u64, permille: u64) -> (f64, f64) {
     let (mut line, mut random) = (Line::connected(), Random(seed));
     let (total, mut accepted, mut on_line) = (20_000, [0; 2], 0);

@@ -36,7 +36,7 @@ impl Model {
         format!("{ends:?} {wires:?} {:?} {} {:?}", self.sent, self.restarts, self.line.received)
     }
 
-    /// Returns the end of the first frame on a wire, or `None` without a frame.
+    /// Returns the end of the first frame on a wire, or `None` if the wire has no frame.
     fn first_frame(&self, side: usize) -> Option<usize> {
         let bytes = &self.line.wires[side].bytes;
         bytes.iter().skip(1).position(|byte| *byte == 0).map(|end| end + 2)

@@ -41,8 +41,8 @@ impl RequestHook for Hook {
     }
 }
 
-/// Accepts subscriptions to all resources but one. Returns the URI of a read resource. The caller then reports a change
-/// of this resource.
+/// Accepts subscriptions to all resources but one. If the event reads a resource, returns its URI: the caller then
+/// reports a change of this resource. Returns `None` for other events.
 fn handle(event: Event<'_>) -> Option<String> {
     match event {
         Event::SubscriptionRequest(request) => {

@@ -42,7 +42,7 @@ impl Simulation {
         }
     }
 
-    /// Takes the lines for the board. Some are lost.
+    /// Takes the lines for the board, and keeps the requests. Loses `loses` percent of the requests.
     fn read_as_board(&mut self, loses: usize) {
         for line in self.bench.board_output() {
             let Ok(message) = Message::parse(line.as_bytes()) else { continue };
@@ -53,7 +53,7 @@ impl Simulation {
         }
     }
 
-    /// Answers the oldest request. Each byte may be damaged.
+    /// Answers the oldest request that the board has. Flips a bit in `damage` of 1000 bytes.
     fn answer(&mut self, damage: usize) {
         if self.on_board.is_empty() {
             return;
