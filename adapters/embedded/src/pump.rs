@@ -25,7 +25,7 @@ const CLOSING_TIME: Millis = Millis::seconds(2);
 ///
 /// `Pump` has no type parameters, contains a 64-byte buffer and needs no heap.
 ///
-/// [`step`](Pump::step) never blocks, and suits a main loop that has other work. [`run`](Pump::run) blocks.
+/// [`step`](Pump::step) never waits for input, and suits a main loop that has other work. [`run`](Pump::run) blocks.
 /// [`wait`](Pump::wait) is for async executors.
 ///
 /// ```

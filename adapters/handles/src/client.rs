@@ -188,8 +188,8 @@ impl ClientHandle {
         &self.inner.details
     }
 
-    /// Returns the process id of the server. Returns `None` if the server is not a child process, or while the client
-    /// stops the process.
+    /// Returns the process id of the server. Returns `None` if the server is not a child process, or once the client
+    /// has begun to stop the process.
     ///
     /// The id changes when the client [reconnects](crate::Reconnect).
     #[must_use]
@@ -203,7 +203,8 @@ impl ClientHandle {
         self.inner.shared.is_closed()
     }
 
-    /// Closes the connection. Returns the exit status of a child process, or `None` if there is none.
+    /// Closes the connection. Returns the exit status of a child process. Returns `None` if the server is not a child
+    /// process, or its status is unknown.
     ///
     /// Every request without a result ends with [`CallError::Closed`]. The client writes unsent messages during the
     /// grace period ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)), and then closes the stdin of a child

@@ -62,13 +62,13 @@ pub struct ServerDetails {
     pub revision: Revision,
     /// The server's capabilities.
     pub capabilities: ServerCapabilities,
-    /// The name.
+    /// The name. Empty if the server sent none.
     pub name: String,
-    /// The version.
+    /// The version. Empty if the server sent none.
     pub version: String,
     /// Instructions for the model.
     pub instructions: Option<String>,
-    /// The member `serverInfo`, as JSON.
+    /// The server's description of itself (`serverInfo`), as JSON. `{}` if the server sent none.
     pub info_json: String,
     /// The member `capabilities`, as JSON.
     pub capabilities_json: String,

@@ -326,7 +326,8 @@ impl<T> PendingRequest<T> {
         self.canceller.state.queue.as_ref()?.next().await
     }
 
-    /// Cancels the request, unless it has ended. The future of a cancelled request returns [`CallError::Cancelled`].
+    /// Cancels the request, unless it has ended. `reason` is for the server, and may be empty. The future of a
+    /// cancelled request returns [`CallError::Cancelled`].
     pub fn cancel(&self, reason: &str) {
         self.canceller.cancel(reason);
     }
@@ -384,7 +385,7 @@ impl Canceller {
         self.state.failure()
     }
 
-    /// Cancels the request, unless it has ended.
+    /// Cancels the request, unless it has ended. `reason` is for the server, and may be empty.
     pub fn cancel(&self, reason: &str) {
         let Some(ticket) = self.state.cancel() else { return };
         // Free the slot now, because the event loop cancels the request later.

@@ -68,7 +68,9 @@ impl ServerRequest {
 
 /// The application's response to a [`ServerRequest`].
 ///
-/// If the response does not match the request, the response becomes an [error](InputResponse::error).
+/// If the response does not match the request, the response becomes an [error](InputResponse::error). Exceptions:
+/// [`accept`](InputResponse::accept) also agrees to open a URL, and [`agree`](InputResponse::agree) also accepts a
+/// form, without fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputResponse(Response);
 

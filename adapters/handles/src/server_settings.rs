@@ -163,7 +163,7 @@ macro_rules! server_settings {
             self
         }
 
-        /// Sets the maximum length of a response, in bytes.
+        /// Sets the maximum length of a response, in bytes. A chunked response may be longer.
         #[must_use]
         pub fn longest_answer(mut self, bytes: usize) -> Self {
             self.settings.longest_answer = bytes;

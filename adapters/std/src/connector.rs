@@ -65,8 +65,8 @@ impl Connector {
 
     mcp_proto_handles::client_settings!();
 
-    /// Sets a callback for server notifications and protocol errors. The callback runs on a separate thread and may use
-    /// the client.
+    /// Sets a callback for each [`Notification`]: of the server, or about the connection. The callback runs on a
+    /// separate thread and may use the client.
     #[must_use]
     pub fn on_notification(mut self, on_notification: impl FnMut(Notification) + Send + 'static) -> Self {
         self.on_notification = Some(Box::new(on_notification));

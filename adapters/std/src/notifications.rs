@@ -28,7 +28,8 @@ pub struct Notifications {
 }
 
 impl Notifications {
-    /// Returns the next notification. Returns `None` if the time expires or the client is closed.
+    /// Returns the next notification. Returns `None` if the time expires, or if the client is closed and no
+    /// notification is left.
     pub fn next_within(&mut self, time: Duration) -> Option<Notification> {
         block_on_until(Instant::now().checked_add(time), self.inner.next()).flatten()
     }
@@ -73,8 +74,8 @@ impl Subscription {
         self.inner.failure()
     }
 
-    /// Returns the next notification. Returns `None` if the time expires, the subscription has ended, or the client
-    /// is closed.
+    /// Returns the next notification. Returns `None` if the time expires, or if the subscription has ended or the
+    /// client is closed, and no notification is left.
     pub fn next_within(&mut self, time: Duration) -> Option<Notification> {
         block_on_until(Instant::now().checked_add(time), self.inner.next()).flatten()
     }

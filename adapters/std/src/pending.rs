@@ -116,8 +116,8 @@ impl<T> PendingRequest<T> {
         block_on(self.inner.notification())
     }
 
-    /// Cancels the request, unless it has ended. After a cancellation, [`wait`](PendingRequest::wait) returns
-    /// [`CallError::Cancelled`].
+    /// Cancels the request, unless it has ended. `reason` is for the server, and may be empty. After a cancellation,
+    /// [`wait`](PendingRequest::wait) returns [`CallError::Cancelled`].
     pub fn cancel(&self, reason: &str) {
         self.inner.cancel(reason);
     }

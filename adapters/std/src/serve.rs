@@ -63,7 +63,7 @@ impl<'i> Serve<'i> {
     /// Creates a server with the default limits.
     ///
     /// The limits are 8 MiB for a message, 8 MiB for a response, and 64 KiB for subscribed URIs. There are at most 32
-    /// workers, 1,024 requests that wait for a worker, and 64 connections.
+    /// workers, 1,024 requests that wait for a worker, 64 tasks, and 64 connections.
     ///
     /// The server accepts [batches](mcp_proto::Server::batch_buffer) in revisions with batches.
     #[must_use]
@@ -74,7 +74,7 @@ impl<'i> Serve<'i> {
     mcp_proto_handles::server_settings!('i);
     mcp_proto_handles::stop_settings!();
 
-    /// Serves on stdin and stdout until the client disconnects.
+    /// Serves on stdin and stdout until the client disconnects, or the server is stopped.
     ///
     /// On Unix, only the protocol uses stdin and stdout while the server runs. Other output to stdout, including the
     /// output of child processes, goes to stderr.
@@ -92,7 +92,7 @@ impl<'i> Serve<'i> {
         self.streams(std::io::stdin(), std::io::stdout(), handler)
     }
 
-    /// Serves on a socket until the client disconnects, then shuts the socket down.
+    /// Serves on a socket until the client disconnects or the server is stopped, then shuts the socket down.
     ///
     /// # Errors
     /// See [`streams`](Serve::streams).
@@ -104,7 +104,7 @@ impl<'i> Serve<'i> {
         self.session()?.run_stream(stream, handler)
     }
 
-    /// Serves on two streams until the client disconnects.
+    /// Serves on two streams until the client disconnects, or the server is stopped.
     ///
     /// Streams may be non-blocking or have timeouts: the server then tries again. So a write timeout does not end the
     /// connection of a client that reads nothing.
@@ -154,7 +154,7 @@ impl<'s> Session<'s> {
         Ok(Session { server: settings.server()?, request_limit, hooks, stop, workers })
     }
 
-    /// Serves on a socket until the client disconnects, then shuts the socket down.
+    /// Serves on a socket until the client disconnects or the server is stopped, then shuts the socket down.
     pub(crate) fn run_stream(
         self,
         stream: impl Stream,

@@ -66,7 +66,7 @@ impl<'i> Serve<'i> {
     /// Creates a server with the default limits.
     ///
     /// The limits are 8 MiB for a message, 8 MiB for a response, and 64 KiB for subscribed URIs. There are at most 32
-    /// workers, 1,024 requests that wait for a worker, and 64 connections.
+    /// workers, 1,024 requests that wait for a worker, 64 tasks, and 64 connections.
     ///
     /// The server accepts [batches](mcp_proto::Server::batch_buffer) in revisions with batches.
     #[must_use]
@@ -77,7 +77,7 @@ impl<'i> Serve<'i> {
     mcp_proto_handles::server_settings!('i);
     mcp_proto_handles::stop_settings!();
 
-    /// Serves on stdin and stdout until the client disconnects.
+    /// Serves on stdin and stdout until the client disconnects, or the server is stopped.
     ///
     /// Stdin and stdout may block, so each stream has a thread. The thread of stdin may outlive this function until
     /// input arrives or the process exits. The shutdown of a runtime does not wait for this thread, but would wait for
@@ -99,7 +99,7 @@ impl<'i> Serve<'i> {
         self.streams(Input::start(input)?, Output::start(output)?, handler).await
     }
 
-    /// Serves on a socket or another bidirectional stream until the client disconnects.
+    /// Serves on a socket or another bidirectional stream until the client disconnects, or the server is stopped.
     ///
     /// # Errors
     /// See [`streams`](Serve::streams).
@@ -112,7 +112,7 @@ impl<'i> Serve<'i> {
         self.streams(input, output, handler).await
     }
 
-    /// Serves on two streams until the client disconnects.
+    /// Serves on two streams until the client disconnects, or the server is stopped.
     ///
     /// After the end of the input, running requests may finish within the grace period
     /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). The function returns when the responses are

@@ -28,8 +28,8 @@ pub struct Serve {
 impl Serve {
     /// Creates a server with the default limits.
     ///
-    /// The limits are 8 MiB for a message and for a response, 1,024 workers, and 1,024 requests that wait for a
-    /// worker. The server has up to 4,096 exchanges, 65,534 sessions, and 4 MiB for the replay of events.
+    /// The limits are 8 MiB for a message and for a response, 1,024 workers, and 1,024 requests that wait for a worker.
+    /// The server has up to 4,096 exchanges, 65,534 sessions, 64 tasks, and 4 MiB for the replay of events.
     /// [`HttpLimits`](crate::HttpLimits) has the limit of a body. Memory grows to these limits on demand.
     #[must_use]
     pub fn new(config: &'static ServerConfig<'static>) -> Serve {

@@ -120,7 +120,7 @@ impl<'b> HttpPump<'b> {
         self.connection.close(http);
     }
 
-    /// Moves bytes in both directions without blocking.
+    /// Moves bytes in both directions. Blocks only as long as the link does.
     ///
     /// Writes as many bytes as the link accepts, and reads at most 64 bytes. The caller then polls `http`.
     ///

@@ -36,7 +36,7 @@ impl HttpEndpoint {
         }
     }
 
-    /// Adds a header field to every request, for example for authorization.
+    /// Adds a header field to every request, for example for authorization. A `User-Agent` replaces the default one.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> HttpEndpoint {
         self.fields.push((name.into(), value.into()));

@@ -135,7 +135,8 @@ impl HttpExchanges {
     /// Moves one message between the client and the server, or handles one report. `next` returns the next report of
     /// the HTTP library.
     ///
-    /// Returns the action for the owner, or `None` if there is nothing to do.
+    /// Returns the action for the owner. Returns `None` if there is nothing to do, or the client is not ready to
+    /// receive.
     pub fn step(
         &mut self,
         transmit: Transmit<'_>,

@@ -173,7 +173,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
 
 impl<H> HttpShared<'_, H> {
     /// Acquires a permit for a connection. At the limit, closes the connection that has waited for a request for the
-    /// longest time. Returns `None` if [`ConnectionLimit::close`] was called.
+    /// longest time, if one waits, and waits for the end of a connection. Returns `None` if [`ConnectionLimit::close`]
+    /// was called.
     fn acquire_permit(&self, limit: &ConnectionLimit) -> Option<Permit> {
         let mut time = Duration::ZERO;
         loop {
@@ -207,7 +208,8 @@ impl<'i> Serve<'i> {
     /// One state machine serves all connections. The threads of connections, and the calling thread, call the handler
     /// for one event at a time. Long work belongs on a worker: [`ServerHandle::run`]. The limit of
     /// [connections](Serve::connections) includes event streams. At the limit, the server closes the connection that
-    /// has waited for a request for the longest time.
+    /// has waited for a request for the longest time. If none waits, a new connection waits until another connection
+    /// ends.
     ///
     /// After a panic of the handler, the connection of the request closes, and the server continues.
     ///
