@@ -138,8 +138,8 @@ impl FramedLink {
         }
     }
 
-    /// Returns the text that has arrived since the last frame, and was not returned yet. Returns `None` without such
-    /// text.
+    /// Returns the text that has arrived since the last frame, and was not returned yet. Returns `None` if there is no
+    /// such text.
     ///
     /// Call this method when the line has been silent for a while, because the next frame may be far away.
     pub fn take_text(&mut self) -> Option<&[u8]> {

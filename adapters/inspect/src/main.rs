@@ -201,8 +201,8 @@ const LOG_DELAY: Duration = Duration::from_millis(500);
 /// The time for which the client asks a server to keep a task (`2025-11-25`).
 const TASK_TTL: Duration = Duration::from_secs(600);
 
-/// Returns whether the client should request a task. In `2025-11-25`, the client decides. In later revisions, the
-/// server decides.
+/// Returns `true` if the revision is `2025-11-25`, and the server and the tool support tasks: the client then requests
+/// a task. In later revisions, the server decides.
 fn supports_tasks(client: &ClientHandle, tool: &str) -> Result<bool, String> {
     if !is_of(client, Era::Handshake) || !client.server().capabilities.has(ServerCapabilities::TASKS) {
         return Ok(false);

@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     commands: Arc<ServerShared>,
     /// The handle of the server. It is outside of the lock, because the handler may use the service.
     pub(crate) handle: ServerHandle,
-    /// Number of exchanges at the last release of the lock. It is outside of the lock for the same reason.
+    /// Number of exchanges at the last release of the lock. It is outside of the lock, because the handler may read it.
     open_exchanges: AtomicUsize,
     /// Signal that wakes the timer task.
     pub(crate) signal: Arc<Notify>,

@@ -1,7 +1,8 @@
 //! Routes lines between the client and the board, without I/O.
 //!
 //! The caller passes input, the time, and the state of the link. The router fills three buffers: for the board, for the
-//! client, and for the log. Only complete messages pass, and each request of the client gets one response.
+//! client, and for the log. Only complete messages pass. Each request of the client gets one response, unless the
+//! client cancels the request.
 //!
 //! - `phase`: opens a session with the board, and opens it again after a restart.
 //! - `client`, `board`: handle the lines of each side.
