@@ -30,7 +30,8 @@ pub(crate) fn meta<'m>(message: &Message<'m>, key: &str) -> Option<Json<'m>> {
     message.params()?.get("_meta")?.get(key)
 }
 
-/// Returns the parameter that `Mcp-Name` repeats, or `None` if the method has no such parameter.
+/// Returns the parameter that `Mcp-Name` repeats, or `None` if the method has no such parameter, or the parameter is no
+/// string.
 pub(crate) fn name<'m>(message: &Message<'m>) -> Option<Str<'m>> {
     let is_named = ["tools/call", "prompts/get"].iter().any(|method| has_method(message, method));
     let key = if is_named { "name" } else { "uri" };
@@ -38,7 +39,7 @@ pub(crate) fn name<'m>(message: &Message<'m>) -> Option<Str<'m>> {
     message.params().filter(|_| is_repeated)?.get(key)?.string()
 }
 
-/// Returns the token of a progress notification, or `None` for another message.
+/// Returns the parameter `progressToken`, if any. Only progress notifications have this parameter.
 pub(crate) fn token<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.params()?.get(PROGRESS_TOKEN)
 }

@@ -81,7 +81,7 @@ impl Routes {
         self.exchanges.retain(|_, exchange| exchange.id != id);
     }
 
-    /// Sets the event stream of the session, and sends the held messages to the stream.
+    /// Sets the event stream of the session, and sends the held messages to the stream. Ends the previous event stream.
     pub(crate) fn listen(&mut self, messages: Sender<Vec<u8>>) {
         for held in self.held.drain(..) {
             let _ = messages.send(held);
@@ -89,7 +89,8 @@ impl Routes {
         self.general = Some(messages).filter(|_| !self.is_closed);
     }
 
-    /// Ends all exchanges, because the process has ended. A request may have passed before, and be added later.
+    /// Ends all exchanges and the event stream, because the process has ended. Exchanges that are added later end at
+    /// once.
     pub(crate) fn close(&mut self) {
         self.exchanges.clear();
         (self.general, self.is_closed) = (None, true);
@@ -106,8 +107,8 @@ impl Routes {
         }
     }
 
-    /// Returns the number of the exchange that `part`, an id or a token, names. In a shared process, `part` is the
-    /// number itself, which need not exist. In a session, `named` reads the id or the token of an exchange.
+    /// Returns the number of the exchange whose id or token is `part`. In a shared process, `part` is the number
+    /// itself, and the exchange may not exist. In a session, `named` reads the id or the token of an exchange.
     fn find(&self, part: Option<Json<'_>>, named: fn(&Exchange) -> Option<&[u8]>) -> Option<u64> {
         let part = part?.bytes();
         match self.is_shared {
@@ -146,9 +147,10 @@ impl Routes {
         let _ = exchange.messages.send(message::replace(notification, &places));
     }
 
-    /// Passes a message of a session to the request that the message names. A message that names no request goes to the
-    /// latest request, else to the event stream, else to the next event stream. The latest request has precedence,
-    /// because log messages of a call must precede its response.
+    /// Passes a message of a session to the request whose progress token it has, or else to the latest request. If the
+    /// session has no request, or its client has disconnected, the message goes to the event stream. Without an event
+    /// stream, the message waits for the next one, unless `MAX_HELD` messages already wait. The latest request has
+    /// precedence over the event stream, because log messages of a call must precede its response.
     fn route_in_session(&mut self, message: &Message<'_>) {
         let text = message.bytes().to_vec();
         let number = self.find(message::token(message), |exchange| exchange.token.as_deref());

@@ -92,7 +92,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// Responds to a request. Returns whether the connection stays open. A refusal is not sent yet.
+    /// Responds to a request. Returns whether the connection stays open. The caller sends a returned refusal.
     fn dispatch(&self, connection: &mut Connection, request: &Request) -> Result<io::Result<bool>, Refusal> {
         match request.method.as_str() {
             "POST" if !request.is_json => {
@@ -195,7 +195,8 @@ const GONE: Refusal = Refusal(404, code::INVALID_REQUEST, "the session does not 
 /// Passes a request to the process, and its response to the client. Returns whether the connection stays open.
 ///
 /// The response is JSON or an event stream. An event stream carries messages that precede the response. If the client
-/// accepts events, a response after `COMMENT_TIME` is also an event.
+/// accepts events, a response after `COMMENT_TIME` is also an event. If no message has arrived before the exchange
+/// ends, a cancelled request gets status 202, and a request whose process has exited gets status 502.
 fn exchange(
     connection: &mut Connection,
     request: &Request,

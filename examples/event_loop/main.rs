@@ -22,7 +22,7 @@ static SERVER: ServerConfig = ServerConfig::new("event-loop-server", "1.0.0").fe
 static CLIENT: ClientConfig = ClientConfig::new("event-loop-client", "1.0.0");
 const LINE: usize = 1 << 20;
 
-/// The reason why `turn` returned.
+/// The reason why `turn` returned. `Wait` contains the deadline of the machine, if any.
 enum Turn {
     Event,
     Wait(Option<Millis>),

@@ -110,7 +110,7 @@ fn one_by_one(call: Call<'_>, seal: &Seal, step: u32) {
     }
 }
 
-/// Requires only inputs that the client supports. Responds with an error if the client supports neither.
+/// Requires only those of two inputs that the client supports. Responds with an error if the client supports neither.
 fn supported_inputs(call: Call<'_>) {
     let all: [(&str, &dyn Input); 2] = [("greeting", &GREETING), ("user_name", &WHO)];
     let fitting: Vec<_> = all.into_iter().filter(|(_, input)| call.client().has(input.needs())).collect();

@@ -80,7 +80,7 @@ impl Link for At<'_> {
     }
 }
 
-/// Permits every request that the configuration permits.
+/// A policy that authorizes every request.
 pub struct Open;
 
 impl Policy for Open {
@@ -136,8 +136,8 @@ impl Device {
         }
     }
 
-    /// Runs a step of the test if it is due. Returns the time of the next call, or `None` without a test. The time is
-    /// `now` after a step, because the server then has output.
+    /// Runs a step of the test if it is due. Returns the time of the next call, or `None` without a test. If a step was
+    /// due, the time is `now`, because the server may have output.
     #[inline(never)]
     fn work(&mut self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
         let SelfTest { ticket, step, next } = self.test.as_mut()?;

@@ -32,8 +32,8 @@ mod skills;
 pub use board::Board;
 pub use run::run;
 
-/// Handles a panic. CI checks that no code can panic, so the linker drops this function, except in the image `http`,
-/// because smoltcp contains panics.
+/// Handles a panic. Only the images `http`, because of smoltcp, and `embassy`, because of its `async fn`, contain this
+/// function. CI checks that no other image can panic.
 #[cfg(target_os = "none")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

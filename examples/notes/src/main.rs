@@ -59,7 +59,7 @@ impl Notes {
         database.prepare_cached(sql)?.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     }
 
-    /// Runs a statement that changes one note.
+    /// Runs a statement that changes one note. Fails if the note does not exist.
     fn change(&self, sql: &str, params: impl Params) -> Result<&'static str, Failure> {
         match self.0.lock().unwrap().execute(sql, params)? {
             0 => Err("there is no such note".into()),

@@ -22,7 +22,7 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new("picoserve", "0.1.0").f
 static HTTP: HttpConfig<'static> = HttpConfig::new();
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Permits every request that the configuration permits.
+/// A policy that authorizes every request.
 struct Open;
 
 impl Policy for Open {

@@ -160,7 +160,7 @@ mod image {
             }
         }
 
-        /// Does the work of the selected parts that no event causes.
+        /// Performs the actions of the selected parts that do not respond to an event.
         fn advance(&mut self, _server: &mut Server<'_>) {
             #[cfg(feature = "with-deferral")]
             if let Some(ticket) = self.waiting.take()

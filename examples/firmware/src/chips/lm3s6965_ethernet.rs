@@ -21,7 +21,7 @@ const RECEIVE_CONTROL: Register = Register(0x4004_8008);
 const RECEIVE: u32 = 1;
 const CLEAR_RECEIVED: u32 = 1 << 4;
 const TRANSMIT_CONTROL: Register = Register(0x4004_800C);
-/// Transmits in full duplex, pads short frames, and appends the check sum.
+/// Transmits in full duplex, pads short frames, and appends the checksum.
 const TRANSMIT: u32 = 0x17;
 /// The FIFOs. The first two bytes of a frame are a length.
 const DATA: Register = Register(0x4004_8010);
@@ -35,7 +35,7 @@ const BEGIN: u32 = 1;
 /// clock is late.
 const TICK: u32 = 10;
 
-/// The longest frame without its check sum.
+/// The longest frame without its checksum, in bytes.
 const FRAME: usize = 1514;
 const HEADER: u32 = 14;
 /// The bytes that the length of a received frame includes besides the frame: the length itself, and the checksum.

@@ -1,11 +1,11 @@
 //! Smaller replacements for the compiler's memory functions, which are optimized for speed.
 //!
-//! Moved values and cleared tables need these functions, and most are a few words long. Bytes of messages are copied by
-//! the core itself.
+//! The compiler calls these functions to move values and to clear tables, most of which have a few words. The core
+//! itself copies the bytes of messages.
 
 // SAFETY: each function has the name, the arguments and the effect of the run-time ABI for Arm, section 4.3.4: r0 is
 // the destination, r1 the source or the length, r2 the length. They change only r1 to r3, which the caller
-// saves, and return r0 as it was.
+// saves, and leave r0 unchanged.
 core::arch::global_asm!(
     ".macro memory_function name",
     ".global \\name",
