@@ -95,7 +95,7 @@ fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the ids in a line that may get a response.
+/// Returns the ids in a line to which the machine may respond.
 ///
 /// `depth` is the depth limit of the scanner, which may therefore read only a part of the line.
 fn ids(line: &[u8], depth: u8) -> Vec<String> {

@@ -50,8 +50,8 @@ fn input<'b, I: Arbitrary<'b>>(bytes: &'b [u8]) -> Option<I> {
 /// The maximum number of operations of a run. More operations take longer and reach no new states.
 const OPERATIONS: usize = 60;
 
-/// Decodes an input of a model: its setup, a value of type `M`, and operations, of which it keeps the first
-/// [`OPERATIONS`].
+/// Decodes an input of a model: its setup, a value of type `M`, and at most [`OPERATIONS`] operations. Returns `None`
+/// if the bytes cannot be decoded.
 fn operations<'b, S, M, O>(bytes: &'b [u8]) -> Option<(S, M, Vec<O>)>
 where
     S: Arbitrary<'b>,
@@ -68,7 +68,7 @@ fn shown(text: &[u8]) -> String {
 }
 
 /// Runs operations with byte movement `movement`. If `is_same`, also runs the operations with all bytes at once, and
-/// compares the results.
+/// checks that the results are equal.
 fn play(
     input: &dyn Debug,
     movement: Movement,

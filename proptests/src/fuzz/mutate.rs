@@ -21,7 +21,7 @@ pub(super) enum Mutation {
     Value(u8, u8, Change),
     /// Replaces one revision with another everywhere.
     Revision(u8, u8),
-    /// Changes the type of ids everywhere.
+    /// Changes all ids and progress tokens, for example their type or length.
     Ids(u8),
     /// Truncates a line.
     Cut(u8, u16),
@@ -48,9 +48,9 @@ pub(super) enum Change {
     Wrap,
     /// Nests the value in this many arrays, modulo 140.
     Deep(u8),
-    /// Replaces the member's name with one of [`NAMES`].
+    /// Replaces the member's name with one of [`NAMES`]. Has no effect on an element of an array.
     Rename(u8),
-    /// Writes the value's text with escapes.
+    /// Escapes every character of a string, unless the string already has an escape.
     Escape,
 }
 

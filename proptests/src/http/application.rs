@@ -116,7 +116,7 @@ impl Application {
         self.deferred.get(usize::from(which) % self.deferred.len().max(1))
     }
 
-    /// Responds to a deferred call. Returns `false` if no call is deferred.
+    /// Responds to a deferred call, if the server still accepts its ticket. Returns `false` if no call is deferred.
     pub(crate) fn respond(&mut self, server: &mut Server<'_>, which: u8) -> bool {
         if self.deferred.is_empty() {
             return false;

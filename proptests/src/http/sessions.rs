@@ -195,7 +195,7 @@ impl Model<'_> {
         }
     }
 
-    /// Ends a session and its exchanges.
+    /// Removes a session and its exchanges, and checks that the exchanges have ended.
     fn end(&mut self, id: &str) {
         self.sessions.retain(|session| session.id != id);
         for open in self.open.extract_if(.., |open| open.session == id) {
@@ -205,7 +205,7 @@ impl Model<'_> {
         }
     }
 
-    /// Ends the sessions that were not used for too long. A session with an exchange is in use.
+    /// Removes the sessions that were unused for at least `IDLE`. A session with an exchange is in use.
     fn expire(&mut self) {
         let now = self.run.now;
         let old: Vec<String> = self

@@ -12,7 +12,7 @@ use super::tasks;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Setup {
-    /// Length of the receive buffer. If `None`, the buffer holds every line.
+    /// Length of the receive buffer; less than 400 means 400. If `None`, the buffer holds every line.
     pub rx: Option<u16>,
     /// Length of the transmit buffer, in addition to `room` and the minimum length.
     pub tx: u16,

@@ -9,7 +9,7 @@ pub(crate) struct Lines {
     pub(crate) now: u64,
     /// Bytes from the peer that the machine has not read.
     incoming: Vec<u8>,
-    /// The beginning of a line from the machine.
+    /// The received part of an incomplete line from the machine.
     begun: Vec<u8>,
     /// Whether the peer has closed its output.
     pub(crate) ended: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Lines {
 pub(crate) enum Wants {
     /// An event is available.
     Event,
-    /// The machine waits for input or for its deadline.
+    /// The machine is closed, or waits for input, for its deadline, or for the peer to read.
     Idle,
 }
 

@@ -35,7 +35,7 @@ static STATELESS: ClientConfig = CLIENT.connect(Connect::Stateless);
 /// A message in transit, with its line.
 type Sent = (Message, Vec<u8>);
 
-/// The requests of one side, with their tickets.
+/// The requests of one side with their tickets, and its unread messages.
 #[derive(Default)]
 struct Requests {
     calls: [(Request, Option<Ticket>); CALLS],

@@ -297,7 +297,8 @@ impl Pair {
 }
 
 impl Lifecycles {
-    /// Returns the state after a step, with the changes during the step, or `None` if no message is in transit.
+    /// Returns the state after a step, with the changes during the step. `None` means that the step delivers a message,
+    /// but no message is in transit to that side.
     pub(crate) fn step(&self, last: &Pair, step: Move) -> Option<Pair> {
         let mut pair = last.clone();
         match step {

@@ -23,7 +23,7 @@ use super::{Movement, Summary, Violation, nth_back, shown};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Setup {
-    /// Length of the receive buffer, at least 400. If `None`, the buffer holds every line.
+    /// Length of the receive buffer; less than 400 means 400. If `None`, the buffer holds every line.
     pub rx: Option<u16>,
     /// Length of the transmit buffer beyond 900 bytes.
     pub tx: u16,

@@ -228,7 +228,7 @@ impl Tickets {
         check(!asked.silent, || "a stateless client never responds".into())
     }
 
-    /// Checks all obligations when input and output are empty.
+    /// Checks all obligations when input and output are empty. `pending` is the client's number of requests in flight.
     pub(crate) fn check_idle(&mut self, pending: usize) -> Result<(), String> {
         let asked = &self.asked;
         self.unanswered.retain(|id| asked.get(id).is_some_and(|asked| asked.answers == 0));
