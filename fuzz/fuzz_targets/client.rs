@@ -6,11 +6,12 @@
 //!
 //! - Each request of the application ends exactly once, except a subscription, which may stay open. The client uses
 //!   each id for only one request.
-//! - Each server request gets at most one response. Nothing else gets a response.
+//! - Each server request gets at most one response. Nothing else gets a response, except a line that is not JSON.
 //! - The client sends only whole lines, and no message that the revision lacks, or that needs a capability that the
 //!   server did not declare.
-//! - Work is linear: the number of polls is bounded by the bytes moved. The client always closes in the end.
-//! - The way in which bytes move affects neither output nor events.
+//! - Work is linear: bytes and operations bound the number of polls. The client always closes in the end.
+//! - If the peer always reads and the receive buffer holds every line, the way in which bytes move affects neither
+//!   output nor events.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mcp_proto_proptests::fuzz::client::check(bytes));

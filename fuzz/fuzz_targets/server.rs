@@ -11,7 +11,8 @@
 //!   buffer.
 //! - Each request of the application, and each deferred request, ends exactly once.
 //! - Work is linear: bytes and operations bound the number of polls. The server always closes in the end.
-//! - If the peer always reads, the way in which bytes move affects neither output nor events.
+//! - If the peer always reads and the receive buffer holds every line, the way in which bytes move affects neither
+//!   output nor events.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mcp_proto_proptests::fuzz::server::check(bytes));

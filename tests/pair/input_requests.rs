@@ -79,7 +79,7 @@ enum Answer {
     Decline,
     /// An error, which only the handshake era allows.
     Error,
-    /// A response of 300 bytes.
+    /// A response with a text of 300 bytes.
     Long,
     Silence,
 }

@@ -27,7 +27,7 @@ fn with_streams(tx: usize, test: impl FnOnce(Streams<'_>)) {
 }
 
 impl Streams<'_> {
-    /// Passes a request to the server. Returns `false` if the server is not ready.
+    /// Passes a request to the server. Returns `false` if the server has an event, or is not ready.
     fn post(&mut self, stream: u32, request: &str) -> bool {
         let Action::Io(io) = self.server.poll(self.now) else { return false };
         io.split().1.message(request.trim_end().as_bytes(), StreamId(stream)).is_ok()

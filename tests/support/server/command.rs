@@ -6,7 +6,7 @@ use mcp_proto::server::{Change, Reply};
 use mcp_proto::{Decimal, Level, Millis, SendError};
 
 impl ServerHarness<'_> {
-    /// Runs one command. An error becomes an event: `not now Gone`.
+    /// Runs one command. A [`SendError`] becomes an event, such as `not now Gone`.
     pub(crate) fn command(&mut self, text: &str) {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));

@@ -9,7 +9,8 @@
 //! * time 500                              the application runs a command: see `ServerHarness::command`
 //! ```
 //!
-//! In expected text, `…` matches any text. The harness compares input and output at every `*` and at the end.
+//! In expected text, `…` matches any text. Before every `*` and at the end, all output and all events must match the
+//! expected ones.
 
 use super::ServerHarness;
 use crate::support::transport::{Order, Pace};

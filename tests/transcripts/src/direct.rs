@@ -15,7 +15,7 @@ pub struct Movement {
     pub write: usize,
     /// Whether reading comes first if both are possible.
     pub reads_first: bool,
-    /// Whether all bytes of the peer are available from the start.
+    /// Whether the peer sends its lines without waiting, except at requests of the machine and at steps such as `Time`.
     pub ahead: bool,
     /// Whether the buffers are on the heap.
     pub grown: bool,
@@ -54,7 +54,7 @@ pub(crate) fn movements(transcript: &Transcript) -> Vec<Movement> {
 /// Plays a transcript with every movement.
 ///
 /// # Errors
-/// Returns the actual and the expected lines and events.
+/// Returns the first error of [`run`], with the transcript and the movement.
 pub fn check(transcript: &Transcript) -> Result<(), String> {
     let mut movements = movements(transcript).into_iter();
     movements.try_for_each(|movement| {
@@ -65,7 +65,8 @@ pub fn check(transcript: &Transcript) -> Result<(), String> {
 /// Plays a transcript with one movement.
 ///
 /// # Errors
-/// Returns the actual and the expected lines and events.
+/// Returns the actual and the expected lines and events if they differ. Returns an error if the machine does not become
+/// idle, or does not close.
 pub fn run(transcript: &Transcript, movement: Movement) -> Result<(), String> {
     let smallest =
         if transcript.setup.word("line").is_some() { rx(transcript) } else { transcript.longest().max(160) };

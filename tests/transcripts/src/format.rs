@@ -86,7 +86,7 @@ impl Transcript {
         self.setup.is_server()
     }
 
-    /// Returns the length of the peer's longest line in bytes.
+    /// Returns the length of the peer's longest line with its newline, in bytes.
     pub(crate) fn longest(&self) -> usize {
         let (mut longest, mut line) = (0, 0);
         for (_, step) in &self.steps {

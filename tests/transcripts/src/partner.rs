@@ -117,8 +117,8 @@ pub trait Speak: Write {
     fn hang_up(&mut self);
 }
 
-/// Plays each transcript for adapters over an adapter, in every manner. Plays many transcripts in parallel,
-/// because the players mostly wait.
+/// Plays each transcript that adapters can play over this adapter, in every manner. Plays many transcripts in parallel,
+/// because the players mostly wait. Stops after a few failures.
 ///
 /// # Panics
 /// Panics if a transcript fails. The message has the first few failures.

@@ -87,7 +87,7 @@ impl<'b> Subject<'b> {
         Subject { host, commands, expected, begun: false, heard: Vec::new(), log: Vec::new() }
     }
 
-    /// Returns the machine, for the adapter.
+    /// Returns the machine, for the adapter. The first call also runs the commands that precede all events.
     pub fn machine(&mut self) -> &mut (dyn Machine + Send) {
         if !std::mem::replace(&mut self.begun, true) {
             self.act();
@@ -98,7 +98,7 @@ impl<'b> Subject<'b> {
         }
     }
 
-    /// Handles the event of the machine.
+    /// Handles the event of the machine, and then runs the due commands.
     pub fn event(&mut self) {
         let event = match &mut self.host {
             Application::Server(host) => host.event(),
@@ -149,7 +149,7 @@ impl<'b> Subject<'b> {
         outcome
     }
 
-    /// Replaces the connection.
+    /// Resets the server, or reconnects the client, for a new connection.
     pub(crate) fn connect_again(&mut self) {
         match &mut self.host {
             Application::Server(host) => host.server.reset(),
@@ -157,7 +157,7 @@ impl<'b> Subject<'b> {
         }
     }
 
-    /// Disables automatic commands.
+    /// Removes all commands, so that the application runs none by itself.
     pub(crate) fn wait_for_commands(&mut self) {
         self.commands.clear();
     }
