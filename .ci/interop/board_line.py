@@ -38,7 +38,7 @@ class Line:
         return json.loads(line)
 
     def is_silent(self, seconds):
-        """Returns the bytes that arrive in that time."""
+        """Returns the rest of the last input, and the bytes that arrive in that time."""
         end, heard = time.monotonic() + seconds, self.rest
         self.rest = b""
         while (left := end - time.monotonic()) > 0:

@@ -110,7 +110,7 @@ class World:
         return plain(await self.api.read_resource(self.uri(uri)))["contents"]
 
     async def hears(self, method, uri=None):
-        """Waits for a notification."""
+        """Waits for a notification, and removes it from `heard`. Fails after about four seconds."""
         for _ in range(200):
             for message in self.heard:
                 if message["method"] == method and (uri is None or message["params"]["uri"] == uri):

@@ -53,7 +53,7 @@ class Line:
         self.datagrams.sendto(frame.ljust(60, b"\0"), self.board)
 
     def receive(self, seconds):
-        """The next frame, or nothing."""
+        """The next frame, or no bytes if none arrives in that time."""
         ready, _, _ = select.select([self.datagrams], [], [], seconds)
         return self.datagrams.recv(2000) if ready else b""
 

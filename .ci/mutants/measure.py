@@ -107,7 +107,7 @@ class Catches:
         self.of[mutant.file][test] += 1
 
     def proven(self, mutant, tests):
-        """The tests to run first."""
+        """Up to `PROVEN` tests that caught mutants of the file. Those that caught most of the function come first."""
         function, file = self.of[mutant.first], self.of[mutant.file]
         found = [test for test in tests if test in file]
         return sorted(found, key=lambda test: (-function[test], -file[test]))[:PROVEN]
@@ -122,7 +122,7 @@ def waves(tests, sizes):
 
 
 def failed(wave, mutants):
-    """Runs tests on some mutants. Returns the first that failed, if any."""
+    """Runs tests on some mutants. Returns the first that failed or did not end, or None if all passed."""
     for binary in dict.fromkeys(test.binary for test in wave):
         chosen = {test.name: test for test in wave if test.binary == binary}
         command = [binary, "--exact", "--test-threads=1", "-Zunstable-options", "--fail-fast", *chosen]

@@ -27,7 +27,8 @@ target() {
         not_run "the target $1 cannot be installed"
 }
 
-# cargo_tool NAME VERSION: builds without optimization, which takes a fifth of the time; the tools are fast enough.
+# cargo_tool NAME VERSION: installs a missing tool. Builds it without optimization, which takes a fifth of the time; the
+# tools are fast enough.
 cargo_tool() {
     export PATH=$tools/bin:$PATH
     command -v "$1" >/dev/null && return
