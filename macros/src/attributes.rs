@@ -1,6 +1,6 @@
 //! Parsers for `#[tool(…)]` and `#[serde(…)]` attributes.
 //!
-//! An unknown item is an error, except items of serde that have no effect on the schema.
+//! The parsers skip items of serde without effect on the schema. Any other unsupported item is an error.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -116,7 +116,7 @@ pub(crate) struct FieldAttributes {
     pub(crate) fewest: Option<Expr>,
     pub(crate) most: Option<Expr>,
     pub(crate) schema: Option<Expr>,
-    /// The error for `with` or `serialize_with` without `#[tool(schema = …)]`.
+    /// The error for `with` or `serialize_with` in `derive(Schema)`, unless the field has `#[tool(schema = …)]`.
     unknown_writer: Option<Error>,
     /// A format of JSON Schema.
     pub(crate) format: Option<LitStr>,
@@ -133,7 +133,7 @@ enum Namespace {
     Tool,
 }
 
-/// Calls `item` for every item of `#[tool(…)]` and `#[serde(…)]`, with the name of the item.
+/// Calls `item` for every item of `#[tool(…)]` and `#[serde(…)]`, with the name of the item. Stops at the first error.
 fn for_each_item(
     attributes: &[Attribute],
     mut item: impl FnMut(Namespace, &str, &ParseNestedMeta<'_>) -> Result<()>,
@@ -397,7 +397,7 @@ impl FieldAttributes {
         Ok(())
     }
 
-    /// Checks that the attributes are consistent.
+    /// Refuses attributes that contradict each other.
     fn check_consistency(&self, attributes: &[Attribute]) -> Result<()> {
         let error = |reason| {
             Err(attributes.first().map_or_else(

@@ -24,7 +24,8 @@ use crate::handler::Kind;
 /// Derives a type's JSON Schema and its decoder (serde's `Deserialize`). The schema and the decoder accept the same
 /// values, with the exceptions in the documentation of `mcp_proto::schema`.
 ///
-/// - A struct with named fields becomes an object: the arguments of a tool, or a part of them.
+/// - A struct with named fields becomes an object: the arguments of a tool, or a part of them. A unit struct becomes an
+///   object without members.
 /// - An enum of unit variants becomes an enumeration of strings.
 /// - An enum with `#[serde(tag = "…")]` becomes a tagged union of objects. A variant has named
 ///   fields, contains one struct with named fields, or is a unit variant.
@@ -430,8 +431,8 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// # Items
 ///
 /// `prompt = "…"` with the name of a prompt, or `resource = "…"` with a URI template; `argument = "…"`; `blocking`;
-/// `crate = path`. In a `static` router, a completion for a prompt or a template that the router does not have is a
-/// compile error.
+/// `crate = path`. A completion for a prompt, an argument or a template that the router does not have is a compile
+/// error. Two completions of one argument are a compile error, too.
 #[proc_macro_attribute]
 pub fn complete(attributes: TokenStream, item: TokenStream) -> TokenStream {
     handler::expand(Kind::Complete, attributes.into(), item.into()).into()

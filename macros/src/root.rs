@@ -12,8 +12,8 @@ const CRATES: [&str; 4] = ["mcp-proto", "mcp-proto-tokio", "mcp-proto-std", "mcp
 /// Returns the path of `mcp-proto`, or of the adapter through which the compiled package uses `mcp-proto`.
 ///
 /// An adapter exports all items of `mcp-proto`, so an application with an adapter does not depend on `mcp-proto`
-/// itself. The macro searches the manifest of the package for these crates. If the dependency is renamed, or if an
-/// optional one is preferred, the application must write `#[tool(crate = path)]`.
+/// itself. The macro searches the manifest of the package for these crates. If the application renames the dependency,
+/// or prefers an optional dependency, it must write `#[tool(crate = path)]`.
 pub(crate) fn default_root() -> TokenStream {
     // Read again for each use, because an editor runs the macros of many packages in one process.
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
@@ -22,9 +22,9 @@ pub(crate) fn default_root() -> TokenStream {
     quote!(::#name)
 }
 
-/// Returns the first of the [`CRATES`] that is a dependency in this manifest, or `mcp-proto` if none is. Prefers
-/// dependencies that all targets of the package have, then optional dependencies and those of a platform, then
-/// dependencies of tests and build scripts.
+/// Returns one of the [`CRATES`] that is a dependency in this manifest, or `mcp-proto` if none is. Prefers
+/// unconditional dependencies, then optional dependencies and those of a platform, then dependencies of tests and build
+/// scripts. Within each of these groups, prefers the first of the [`CRATES`].
 fn find_root(manifest: &str) -> &'static str {
     let rank = |dependency: &Dependency<'_>| {
         let index = CRATES.iter().position(|name| *name == dependency.name)?;
@@ -49,7 +49,7 @@ struct Dependency<'m> {
 enum Table<'m> {
     /// A table of dependencies, with its path, such as `dev-dependencies`.
     Dependencies(&'m str),
-    /// The table of the last dependency.
+    /// The table of one dependency: the last dependency that was found.
     Dependency,
     Other,
 }

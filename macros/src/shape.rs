@@ -23,7 +23,7 @@ pub(crate) struct Generated {
     pub(crate) deserialize: TokenStream,
     /// The body of `from_members`.
     pub(crate) from_members: Option<TokenStream>,
-    /// The value of a missing field of this type.
+    /// The body of `absent`: the value of a missing field of this type. `None` if such a field is required.
     pub(crate) absent: Option<TokenStream>,
     /// Whether the type can be the arguments of a tool.
     pub(crate) is_object: bool,

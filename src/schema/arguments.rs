@@ -14,6 +14,7 @@ pub trait ToolArguments: Schema {
     /// The JSON Schema of the arguments, as JSON text.
     const INPUT_SCHEMA: &'static str;
 
-    /// The description of the tool, from the doc comment of the type. `None` for a type without a doc comment.
+    /// The description of the tool: the attribute `description` of the type or, without one, the doc comment of the
+    /// type. `None` for a type without either.
     const DESCRIPTION: Option<&'static str>;
 }

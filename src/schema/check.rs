@@ -183,7 +183,8 @@ impl<'s> Check<'s> {
         Some(schema)
     }
 
-    /// Accepts the value if one of the variants accepts it. Otherwise returns the violation with the longest path.
+    /// Accepts the value if one of the variants accepts the value, or if there are no variants. Otherwise returns the
+    /// violation with the longest path.
     fn variants(self, variants: Json<'s>, value: Json<'_>, path: &Path<'_>) -> Checked {
         let mut deepest: Option<SchemaViolation> = None;
         for variant in variants.elements() {
