@@ -237,7 +237,7 @@ fn request_to_a_process_that_exits_gets_502() {
     }
 }
 
-/// The request may pass while the process ends.
+/// A request may arrive while the process ends. The request then ends without a response.
 #[test]
 fn exchange_after_the_end_of_the_process_ends_at_once() {
     let request = Message::parse(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).unwrap();

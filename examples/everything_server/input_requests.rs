@@ -34,7 +34,8 @@ impl ServerRequest {
 }
 
 /// Requests input from the client, and responds to the call. `read` converts the input to the text of the response, and
-/// returns `None` if the input is malformed.
+/// returns `None` if the input is malformed. Malformed input fails the call in the handshake era; in `2026-07-28` the
+/// server requests the input again.
 ///
 /// In the handshake era a worker thread sends the request and waits. In `2026-07-28` the server responds with an input
 /// request. The client then repeats the call with the input, so the server keeps no state.

@@ -111,13 +111,15 @@ pub enum Event<'a> {
         /// The parameters, or `None` if the notification has none or they are `null`.
         params: Option<Json<'a>>,
         /// The request to which the notification belongs, according to the subscription id in its `_meta`. The request
-        /// is a [subscription](crate::Client::listen), or a request of an extension.
+        /// is a [subscription](crate::Client::listen), or a request of an extension. `None` if the notification names
+        /// no request in flight.
         subscription: Option<Ticket>,
     },
     /// New space in the transmit buffer after a [`SendError::Busy`](crate::SendError::Busy), or after a
     /// [`SendError::Full`](crate::SendError::Full) while a queued message held a slot.
     Writable,
-    /// A failed keep-alive: the server does not respond to pings.
+    /// A failed keep-alive: the server does not respond to pings, or reads nothing while the transmit buffer has no space
+    /// for a ping.
     PeerUnresponsive,
     /// A protocol error that the client has handled.
     ProtocolError(ProtocolError),

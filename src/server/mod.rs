@@ -143,7 +143,8 @@ use crate::time::Millis;
 
 /// Storage for one request in flight.
 ///
-/// A slot holds a deferred request, a subscription of the stateless era, or a request that the server sent.
+/// A slot holds a deferred request, a request with a chunked response, a subscription of the stateless era, or a request
+/// that the server sent.
 ///
 /// The caller lends an array: `[Slot::EMPTY; 4]`.
 pub type Slot = crate::peer::slots::Slot<Request<Context, OutboundSession>>;
@@ -320,7 +321,8 @@ impl Server<'_> {
 
     /// Returns the number of the client's requests that take a slot.
     ///
-    /// This number includes deferred requests and subscriptions of the stateless era.
+    /// This number includes deferred requests, open chunked responses, subscriptions of the stateless era, and expired
+    /// requests whose error response is unsent.
     #[must_use]
     pub fn deferred(&self) -> usize {
         self.state.peer.in_flight.inbound_requests().count()

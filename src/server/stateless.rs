@@ -28,7 +28,7 @@ pub(crate) struct StatelessEra {
     pub(crate) refuse_without_meta: fn(&mut Request<'_, '_>, Str<'_>) -> Received,
     /// Checks the input of a retried request. Returns the refusal if the input is not valid.
     pub(crate) check_input: fn(&mut Request<'_, '_>) -> Option<Received>,
-    /// Writes the first members of a result.
+    /// Writes the first members of a result, unless the body writes them (`Shape::Extension`).
     pub(crate) write_head: fn(&mut Writer<'_>, &ServerConfig<'_>, Revision, Shape, &mut MemberCache),
     /// Writes the members of the result of `server/discover`.
     pub(crate) write_discover: fn(&ServerConfig<'_>, Revision, &mut Writer<'_>),
@@ -143,7 +143,7 @@ fn write_discover(config: &ServerConfig<'_>, revision: Revision, out: &mut Write
     config.write_instructions(out);
 }
 
-/// Writes the first members of a result.
+/// Writes the first members of a result, unless the body writes them (`Shape::Extension`).
 fn write_head(
     out: &mut Writer<'_>,
     config: &ServerConfig<'_>,

@@ -66,7 +66,7 @@ fn route_serves_calls_and_refusals() {
     assert!(response.starts_with("HTTP/1.1 405 ") && response.contains("allow: POST"), "{response}");
 }
 
-/// Permits every request.
+/// A policy that permits every request.
 struct Permit;
 
 impl Policy for Permit {
@@ -96,7 +96,7 @@ const CHALLENGE: &str = concat!(
     r#"resource_metadata="https://board.example.com/.well-known/oauth-protected-resource/mcp""#
 );
 
-/// Refuses every request.
+/// A policy that refuses every request.
 struct Refuse;
 
 impl Policy for Refuse {

@@ -179,7 +179,7 @@ impl Connection {
         }
     }
 
-    /// Ends the connection. Returns the violations.
+    /// Ends the connection, and kills a server that does not exit within three seconds. Returns the violations.
     pub(crate) fn finish(mut self) -> Vec<Violation> {
         // At the end of the stream, the monitor reports each missing response.
         let found = self.monitor.end(Sender::Server, self.clock.now());
