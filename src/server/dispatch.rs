@@ -80,11 +80,17 @@ pub(crate) fn handle_message(
                 return state.refuse(b"", stream, ProtocolError::IdTooLong { limit }, None);
             }
             state.invalid_in_a_row = 0;
-            let pending = Pending::from_line(id, stream, state.batches.in_line());
             let method = scanner.span(Member::Method);
-            let params = Object::new(line, scanner.params(line), scanner.inner(Member::Params));
-            let request = &mut Request::new(state, spans, params, method, pending);
-            handle_request(request, rpc::text(line, method))
+            let batched = state.batches.in_line();
+            let mut request = Request {
+                state,
+                spans,
+                params: Object::new(line, scanner.params(line), scanner.inner(Member::Params)),
+                method,
+                pending: Pending::from_line(id, stream, batched),
+            };
+            request.find_members();
+            handle_request(&mut request, rpc::text(line, method))
         }
         Class::Notification => {
             state.invalid_in_a_row = 0;

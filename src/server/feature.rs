@@ -158,23 +158,12 @@ pub(crate) struct Request<'r, 'b> {
 }
 
 impl<'r, 'b> Request<'r, 'b> {
-    /// Creates a request, and finds the frequent members of `params` in one search. Each later search visits all
-    /// members again. The caller must not have set the spans of these members.
-    #[inline]
-    pub(crate) fn new(
-        state: &'r mut ServerState<'b>,
-        spans: &'r mut Spans,
-        params: Object<'r>,
-        method: Span,
-        pending: Pending<'r>,
-    ) -> Request<'r, 'b> {
-        let mut request = Request { state, spans, params, method, pending };
-        request.find_members();
-        request
-    }
-
-    /// Finds the frequent members of `params`.
-    fn find_members(&mut self) {
+    /// Finds the frequent members of `params` in one search. Each later search visits all members again.
+    ///
+    /// The caller constructs the request in its final place and then calls this function. A copy would read the fields
+    /// right after they are written, in larger parts, and wait for the writes. The caller must not have set the spans of
+    /// these members.
+    pub(crate) fn find_members(&mut self) {
         let params = self.params;
         let spans = &mut *self.spans;
         let keys = &["_meta", "name", "arguments", "inputResponses", "requestState"];

@@ -188,8 +188,10 @@ fn open(
     accept: Accept<'_>,
 ) -> Option<Ticket> {
     let mut spans = Spans::NONE;
+    let params = Object::from_json(params);
     let mut request =
-        Request::new(&mut *state, &mut spans, Object::from_json(params), Span::MISSING, pending);
+        Request { state: &mut *state, spans: &mut spans, params, method: Span::MISSING, pending };
+    request.find_members();
     let received = if is_listen { listen(&mut request, accept) } else { subscribe(&mut request, accept) };
     state.peer.response_pending = false;
     if received == Received::Failed {
