@@ -83,7 +83,7 @@ impl OutboundMessageKind {
     }
 }
 
-/// The connection, request or subscription of an outbound message.
+/// The connection, session, request or subscription that an outbound message belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Relation {
@@ -96,7 +96,7 @@ pub enum Relation {
     /// The message is a response, progress, a log message, a cancellation, or a request of a client. A request that
     /// a server sends while it handles this request also has this relation.
     Request(StreamId),
-    /// A subscription that was opened on this stream.
+    /// A subscription that was opened on this stream, or a deferred request of an extension that sends notifications.
     Subscription(StreamId),
 }
 
@@ -125,7 +125,7 @@ impl<'a> OutboundMessage<'a> {
         OutboundMessage { message, routing: Routing { kind, relation } }
     }
 
-    /// Returns the message as one JSON text without a newline.
+    /// Returns the message as one JSON text without a newline, or a piece of such a text.
     #[must_use]
     pub fn message(&self) -> &'a [u8] {
         self.message

@@ -62,7 +62,8 @@ impl Monitor {
             if result.is_some() || error.is_some() {
                 return self.response(id, result, error, report);
             }
-            // The message may be a response, so the monitor expects no response to the message.
+            // The message may be a response, so the monitor records no request. The receiver may still respond without
+            // an id.
             report.add(Rule::MessageShape, "the message has no method, no result and no error");
             return self.add_unreadable(report);
         };

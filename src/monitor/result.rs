@@ -168,8 +168,9 @@ impl Monitor {
 }
 
 impl super::session::Catalog {
-    /// Adds a page of a list. A request without a cursor starts a list, and the last page completes the list. If the
-    /// page does not continue the list, the catalog becomes empty and incomplete.
+    /// Adds a page of a list. A request without a cursor starts a list, and the last page completes the list, unless
+    /// the list has `LIMIT` names or more. If the page does not continue the list, the catalog becomes empty and
+    /// incomplete.
     fn add_page(
         &mut self,
         request: &Request,

@@ -39,8 +39,9 @@ pub enum RequestFailure {
     /// A cursor of the list was too long to store or to send.
     CursorTooLong,
     /// The server required input, but its `requestState` or the application's `_meta` is too long to store
-    /// (`2026-07-28`). The client needs both to send the request again. The failure also occurs if the id or the keys
-    /// of input requests of a task are too long to store.
+    /// (`2026-07-28`). The client needs both to send the request again. The failure also occurs if the slot has no
+    /// space for the id of a task or for its input requests, or if a message about the task does not fit the transmit
+    /// buffer.
     StateTooLong,
     /// The server required input more often than the limit (`2026-07-28`).
     TooManyInputRequests,
@@ -111,7 +112,8 @@ impl<'a> RpcError<'a> {
 
     /// Returns whether the error means that a resource does not exist.
     ///
-    /// The code of such an error is `-32002` or, since `2026-07-28`, `-32602` with the requested `uri` in `data`.
+    /// The code of such an error is `-32002`, or `-32602` with a string `uri` in `data`, which `2026-07-28` defines.
+    /// This function does not check the revision.
     ///
     /// Specification: *Resources*, *Error handling*.
     #[must_use]
@@ -124,7 +126,7 @@ impl<'a> RpcError<'a> {
     /// Returns the probable meaning of an error code that the specification leaves open.
     ///
     /// Returns `None` while connecting, and for codes without a known meaning. `2026-07-28` forbids the interpretation
-    /// of such codes, so its only hint is [`ErrorHint::ResourceNotFound`].
+    /// of codes that the specification leaves open, so its only hint is [`ErrorHint::ResourceNotFound`].
     #[must_use]
     pub fn hint(&self) -> Option<ErrorHint> {
         Some(match (self.era?, self.code()) {

@@ -1,4 +1,4 @@
-//! Events of a server, made from the pending event and its line.
+//! Events of a server, constructed from the pending event and the received line.
 
 use core::mem;
 
@@ -90,9 +90,9 @@ pub enum Event<'a> {
     /// [stream](crate::Receive::stream_closed). The client may also have cancelled the [automatic
     /// task](crate::server::Tasks::automatic) of a deferred request.
     ///
-    /// The application must stop working on the request, because the server sends no response. A
-    /// [chunked](Call::chunked) response ends as a failure instead. The server also emits this event for a request that
-    /// waits for the result of a task. The ticket is then unknown to the application.
+    /// The application must stop working on the request, because the server sends no response. If a
+    /// [chunked](Call::chunked) response has begun, the server ends it as a failure. The server also emits this event
+    /// for a request that waits for the result of a task. The ticket is then unknown to the application.
     Cancelled {
         /// The request. The ticket is no longer valid.
         ticket: Ticket,
@@ -141,7 +141,8 @@ impl Server<'_> {
     /// other cases.
     #[inline(never)]
     pub fn event(&mut self) -> Option<Event<'_>> {
-        // The pending event belongs to another message. Report the end of the chunks first.
+        // The line with the chunks was not the expected call. Report the end of the chunks before the event of the
+        // line.
         if self.input.take_aborted() {
             return Some(Event::ArgumentsAborted);
         }
@@ -249,7 +250,8 @@ impl<'a> Surroundings<'a> {
 pub(crate) struct RequestParts<'a> {
     /// The decoded name of the tool or prompt, the URI, or the method of an extension. Empty for other requests.
     pub(crate) subject: &'a str,
-    /// The input of a retried request. If the event exposes all parameters, `responses` holds the parameters.
+    /// The input of a retried request. If the event exposes all parameters, `input_responses.responses` holds the
+    /// parameters instead.
     pub(crate) input_responses: InputResponses<'a>,
     pub(crate) reply: Reply<'a>,
 }

@@ -12,7 +12,8 @@ use crate::server::server_state::{NegotiatedSession, Shape};
 /// Maximum length of an unsupported version that the error quotes, in bytes.
 const QUOTED_VERSION: usize = 32;
 
-/// Writes `{"jsonrpc":"2.0","id":…,"result":{` and the first members of the result.
+/// Writes `{"jsonrpc":"2.0","id":…,"result":{`. In the stateless era, also writes the first members of the result,
+/// unless the body writes them.
 #[inline]
 pub(crate) fn begin_result(
     out: &mut Writer<'_>,

@@ -51,7 +51,8 @@
 #define MCP_NO_TICKET 0
 
 #if defined(MCP_BARE_METAL)
-// The size of `mcp_server_t`, in words of a pointer's size. The library is optimized for size on bare metal.
+// The size of `mcp_server_t`, in words of a pointer's size. On bare metal, a server has no memory that grows, so it is
+// smaller than on a host.
 #define MCP_SERVER_WORDS 160
 #endif
 
@@ -75,7 +76,7 @@
 // The tool does not interact with external entities.
 #define MCP_TOOL_CLOSED_WORLD 8
 
-// The result of a function. After an error, the function has had no effect unless its description says so.
+// The result of a function. A function that returns an error has had no effect, unless its description says otherwise.
 enum mcp_status_t
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -115,7 +116,7 @@ enum mcp_status_t
   MCP_ERROR_TYPE,
   // The caller's buffer is too small.
   MCP_ERROR_SPACE,
-  // The function cannot be called now: for example, the bytes of a poll are reported a second time.
+  // The function cannot be called now: for example, the program calls `mcp_server_consumed` twice after one poll.
   MCP_ERROR_SEQUENCE,
 };
 #ifndef __cplusplus
@@ -148,14 +149,14 @@ enum mcp_client_event_kind_t
   // The request `ticket` has ended without a valid response: after its timeout, for example.
   MCP_CLIENT_FAILED,
   // Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`. Read numbers with
-  // `mcp_json_fixed`, because some servers send integers as `3.0`.
+  // `mcp_json_fixed`, because progress may be a fraction.
   MCP_CLIENT_PROGRESS,
-  // The server cannot complete the request `ticket` yet, and needs it again (2026-07-28). Call
-  // `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. `json` is the
-  // result of the server.
+  // The server requires input before it can complete the request `ticket` (2026-07-28), so the program must send the
+  // request again. Call `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or
+  // `mcp_client_cancel`. `json` is the result of the server.
   MCP_CLIENT_INPUT_REQUIRED,
-  // The client accepts requests again, after `MCP_ERROR_BUSY`, or after `MCP_ERROR_FULL` if an unsent message took a
-  // slot.
+  // The client accepts requests again. This event follows `MCP_ERROR_BUSY`. It follows `MCP_ERROR_FULL` only if an
+  // unsent message, such as a cancellation, took a slot.
   MCP_CLIENT_WRITABLE,
   // An event without further data, which needs no action.
   MCP_CLIENT_OTHER,
@@ -188,7 +189,8 @@ enum mcp_event_kind_t
   MCP_EVENT_RESTARTED,
   // The client cancelled the deferred request `ticket`. The ticket is invalid.
   MCP_EVENT_CANCELLED,
-  // The timeout of the deferred request `ticket` has expired. The ticket is invalid.
+  // The timeout of the deferred request `ticket`, or the grace period of the connection, has expired. The ticket is
+  // invalid.
   MCP_EVENT_EXPIRED,
   // The transmit buffer has space again, after `MCP_ERROR_BUSY`.
   MCP_EVENT_WRITABLE,
@@ -344,7 +346,8 @@ typedef struct {
   size_t index;
   // The name of the tool, or the URI of the resource.
   mcp_text_t name;
-  // The arguments of a call, a JSON object: see `mcp_json_int`. Valid until the response.
+  // The arguments of a call, a JSON object: see `mcp_json_int`. Valid until the program responds to the call, defers
+  // it, or calls a function that takes the server.
   mcp_text_t arguments;
   // The request, for the functions `mcp_call_…` and `mcp_read_…`.
   mcp_call_t *call;
@@ -364,36 +367,41 @@ extern const mcp_feature_t mcp_feature_resources;
 // Responds to a tool call with text.
 //
 // # Safety
-// `call` is the handle of the current event. `text` is a string.
-mcp_status_t mcp_call_text(mcp_call_t *call, const char *text);
+// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `text` is a string.
+mcp_status_t mcp_call_text(mcp_call_t *call,
+                           const char *text);
 
 // Responds to a tool call with a failure (`isError`) as text for the model.
 //
 // # Safety
-// `call` is the handle of the current event. `text` is a string.
-mcp_status_t mcp_call_fail(mcp_call_t *call, const char *text);
+// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `text` is a string.
+mcp_status_t mcp_call_fail(mcp_call_t *call,
+                           const char *text);
 
 // Responds to a tool call whose arguments are not valid. `text` contains the reason.
 //
 // # Safety
-// `call` is the handle of the current event. `text` is a string.
-mcp_status_t mcp_call_invalid(mcp_call_t *call, const char *text);
+// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `text` is a string.
+mcp_status_t mcp_call_invalid(mcp_call_t *call,
+                              const char *text);
 
 // Responds to a tool call with structured content, and repeats the content as text.
 //
 // If `json` is not JSON, the server responds with an error, and an event `MCP_EVENT_PROTOCOL_ERROR` follows. Before
-// 2026-07-28, the response contains a value other than an object only as text.
+// 2026-07-28, the response contains a value other than an object only as text; before 2025-06-18, any value.
 //
 // # Safety
-// `call` is the handle of the current event. `json` is a string.
+// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `json` is a string.
 mcp_status_t mcp_call_json(mcp_call_t *call,
                            const char *json);
 
 // Responds to any request with a JSON-RPC error. Choose codes outside of -32768 to -32000.
 //
 // # Safety
-// `call` is the handle of the current event. `message` is a string.
-mcp_status_t mcp_call_error(mcp_call_t *call, int32_t code, const char *message);
+// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `message` is a string.
+mcp_status_t mcp_call_error(mcp_call_t *call,
+                            int32_t code,
+                            const char *message);
 
 // Sends progress of any request. `progress` must increase with each call. Pass 0 if `total` is unknown. `message` may
 // be NULL.
@@ -403,7 +411,8 @@ mcp_status_t mcp_call_error(mcp_call_t *call, int32_t code, const char *message)
 // open.
 //
 // # Safety
-// `call` is the handle of the current event. `message` is a string or NULL.
+// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `message` is a string or
+// NULL.
 mcp_status_t mcp_call_progress(mcp_call_t *call,
                                int64_t progress,
                                int64_t total,
@@ -426,7 +435,8 @@ mcp_status_t mcp_call_defer(mcp_call_t *call,
 // Responds with text to a request to read a resource. `resource` is the entry of the table, at the index of the event.
 //
 // # Safety
-// `call` is the handle of the current event. `resource` is an entry of the table. `text` is a string.
+// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `resource` is an entry
+// of the table. `text` is a string.
 mcp_status_t mcp_read_text(mcp_call_t *call,
                            const mcp_resource_t *resource,
                            const char *text);
@@ -435,7 +445,8 @@ mcp_status_t mcp_read_text(mcp_call_t *call,
 // event.
 //
 // # Safety
-// `call` is the handle of the current event. `resource` is an entry of the table. `bytes` points to `count` bytes.
+// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `resource` is an entry
+// of the table. `bytes` points to `count` bytes.
 mcp_status_t mcp_read_blob(mcp_call_t *call,
                            const mcp_resource_t *resource,
                            const uint8_t *bytes,
@@ -618,8 +629,8 @@ mcp_status_t mcp_client_cancel(mcp_client_t *client, uint64_t ticket);
 //
 // # Safety
 // All pointers are valid. The storage, the buffers, the configuration, its tables and their texts stay valid as long
-// as the server is used. Only functions of the library use the storage and the buffers. No two threads use one
-// server at the same time.
+// as the server is used. Only functions of the library use the storage and the buffers, except for the bytes of
+// `mcp_server_output` and the space of `mcp_server_input`. No two threads use one server at the same time.
 mcp_status_t mcp_server_init(mcp_server_t *server,
                              const mcp_server_config_t *config,
                              uint8_t *rx,
@@ -632,8 +643,8 @@ mcp_status_t mcp_server_init(mcp_server_t *server,
 // Each slot gets an equal part of `text` for its id and progress token; 64 bytes are enough for known clients. Without
 // this function, no request can be deferred.
 //
-// Errors: `MCP_ERROR_TEXT_TOO_SMALL` if a slot gets less than 8 bytes; `MCP_ERROR_NULL` for a NULL array whose size is
-// not 0.
+// Errors: `MCP_ERROR_TEXT_TOO_SMALL` if a slot gets less than 8 bytes; the server uses the arrays nevertheless.
+// `MCP_ERROR_NULL` for a NULL array whose size is not 0.
 //
 // # Safety
 // `server` is initialized. The arrays stay valid as long as the server is used, and only the library uses them.
@@ -645,8 +656,8 @@ mcp_status_t mcp_server_lend_slots(mcp_server_t *server,
 
 // Advances the server, and returns the kind of the event, which `event` describes.
 //
-// `now` is the time in milliseconds since a fixed moment, and never decreases. If the program has not responded to the
-// last request, the server responds with an error now.
+// `now` is the time in milliseconds since a fixed moment, and never decreases. If the program has neither responded to
+// the request of the last event nor deferred the request, the server responds with an error now.
 //
 // # Safety
 // `server` is initialized. `event` points to an event.
@@ -657,25 +668,26 @@ mcp_event_kind_t mcp_server_poll(mcp_server_t *server,
 // Returns the bytes to send, and writes their number to `length`. Call this after `MCP_EVENT_IO`.
 //
 // Send the bytes and report their number before calling a function that takes the server but does not move bytes, such
-// as `mcp_server_resume`. Such a function invalidates the bytes and the space of the last poll, even if it fails.
+// as `mcp_server_resume`. Such a function may invalidate these bytes and the space of `mcp_server_input`, even if the
+// function fails.
 //
 // # Safety
 // `server` is initialized. `length` points to a number.
 const uint8_t *mcp_server_output(mcp_server_t *server,
                                  size_t *length);
 
-// Reports that the first `count` bytes of the output were sent, once for each poll.
+// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll.
 //
-// Errors: `MCP_ERROR_SEQUENCE` if the program has reported sent bytes since the last poll, or another function has
-// made the bytes invalid. The next output then contains these bytes again.
+// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has reported sent bytes
+// since then, or another function has made the bytes invalid. The next output then contains these bytes again.
 //
 // # Safety
 // `server` is initialized.
 mcp_status_t mcp_server_consumed(mcp_server_t *server,
                                  size_t count);
 
-// Passes received bytes to the server after `MCP_EVENT_IO`, once for each poll. Returns the number of bytes that the
-// server takes.
+// Passes received bytes to the server after `MCP_EVENT_IO`. Call this at most once after each poll. Returns the number
+// of bytes that the server takes.
 //
 // Pass the remaining bytes after the next `MCP_EVENT_IO`. The server takes no bytes while a request waits for transmit
 // space.
@@ -686,27 +698,28 @@ size_t mcp_server_feed(mcp_server_t *server,
                        const uint8_t *bytes,
                        size_t count);
 
-// Returns the space for received bytes, and writes its size to `size`. In place of `mcp_server_feed`, receive into
-// this space, and report the number of bytes with `mcp_server_filled`, before any other function takes the server: see
-// `mcp_server_output`.
+// Returns the space for received bytes, and writes its size to `size`. This is the alternative to
+// `mcp_server_feed`. Receive into this space, and report the number of bytes with `mcp_server_filled`. Do both before
+// calling a function that invalidates the space: see `mcp_server_output`.
 //
 // # Safety
-// `server` is initialized. `size` points to a number. The program writes only into the space, before the next poll.
+// `server` is initialized. `size` points to a number. The program writes only into the space, and
+// only until the next poll or a function that invalidates the space.
 uint8_t *mcp_server_input(mcp_server_t *server,
                           size_t *size);
 
-// Reports that `count` bytes were received into the space, once for each poll.
+// Reports that `count` bytes were received into the space. Call this at most once after each poll.
 //
-// Errors: `MCP_ERROR_SEQUENCE` if the program has passed received bytes since the last poll, or another function has
-// made the space invalid. The server then has not received these bytes.
+// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has passed received bytes
+// since then, or another function has made the space invalid. The server then has not received these bytes.
 //
 // # Safety
 // `server` is initialized.
 mcp_status_t mcp_server_filled(mcp_server_t *server,
                                size_t count);
 
-// Reports the end of the input. The server finishes its requests, and then `mcp_server_poll` returns
-// `MCP_EVENT_CLOSED`.
+// Reports the end of the input. The server waits for the open requests, two seconds at most, and then for the client
+// to read the output, two seconds at most. Then `mcp_server_poll` returns `MCP_EVENT_CLOSED`.
 //
 // # Safety
 // `server` is initialized.

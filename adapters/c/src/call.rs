@@ -46,7 +46,7 @@ unsafe fn respond_with(
 /// Responds to a tool call with text.
 ///
 /// # Safety
-/// `call` is the handle of the current event. `text` is a string.
+/// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `text` is a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_call_text(call: *mut mcp_call_t, text: *const c_char) -> mcp_status_t {
     let respond = |call: &mut Current<'static>, text: &str| {
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn mcp_call_text(call: *mut mcp_call_t, text: *const c_cha
 /// Responds to a tool call with a failure (`isError`) as text for the model.
 ///
 /// # Safety
-/// `call` is the handle of the current event. `text` is a string.
+/// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `text` is a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_call_fail(call: *mut mcp_call_t, text: *const c_char) -> mcp_status_t {
     let respond = |call: &mut Current<'static>, text: &str| {
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn mcp_call_fail(call: *mut mcp_call_t, text: *const c_cha
 /// Responds to a tool call whose arguments are not valid. `text` contains the reason.
 ///
 /// # Safety
-/// `call` is the handle of the current event. `text` is a string.
+/// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `text` is a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_char) -> mcp_status_t {
     let respond = |call: &mut Current<'static>, text: &str| {
@@ -85,10 +85,10 @@ pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_
 /// Responds to a tool call with structured content, and repeats the content as text.
 ///
 /// If `json` is not JSON, the server responds with an error, and an event `MCP_EVENT_PROTOCOL_ERROR` follows. Before
-/// 2026-07-28, the response contains a value other than an object only as text.
+/// 2026-07-28, the response contains a value other than an object only as text; before 2025-06-18, any value.
 ///
 /// # Safety
-/// `call` is the handle of the current event. `json` is a string.
+/// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `json` is a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_call_json(call: *mut mcp_call_t, json: *const c_char) -> mcp_status_t {
     let respond = |call: &mut Current<'static>, json: &str| {
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn mcp_call_json(call: *mut mcp_call_t, json: *const c_cha
 /// Responds to any request with a JSON-RPC error. Choose codes outside of -32768 to -32000.
 ///
 /// # Safety
-/// `call` is the handle of the current event. `message` is a string.
+/// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `message` is a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_call_error(
     call: *mut mcp_call_t,
@@ -123,7 +123,8 @@ pub unsafe extern "C" fn mcp_call_error(
 /// open.
 ///
 /// # Safety
-/// `call` is the handle of the current event. `message` is a string or NULL.
+/// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `message` is a string or
+/// NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_call_progress(
     call: *mut mcp_call_t,
@@ -168,7 +169,8 @@ pub unsafe extern "C" fn mcp_call_defer(
 /// Responds with text to a request to read a resource. `resource` is the entry of the table, at the index of the event.
 ///
 /// # Safety
-/// `call` is the handle of the current event. `resource` is an entry of the table. `text` is a string.
+/// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `resource` is an entry
+/// of the table. `text` is a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_read_text(
     call: *mut mcp_call_t,
@@ -189,7 +191,8 @@ pub unsafe extern "C" fn mcp_read_text(
 /// event.
 ///
 /// # Safety
-/// `call` is the handle of the current event. `resource` is an entry of the table. `bytes` points to `count` bytes.
+/// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `resource` is an entry
+/// of the table. `bytes` points to `count` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_read_blob(
     call: *mut mcp_call_t,
@@ -224,7 +227,7 @@ unsafe fn entry<'a>(resource: *const mcp_resource_t) -> Result<(&'a str, Option<
 /// Responds to a request to read a resource. `body` adds the contents.
 ///
 /// # Safety
-/// `call` is the handle of the current event.
+/// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`.
 unsafe fn read(call: *mut mcp_call_t, body: impl Fn(&mut Contents<'_, '_>)) -> Result<(), mcp_status_t> {
     // SAFETY: the caller promises the same requirements.
     let call = unsafe { request(call) }?;

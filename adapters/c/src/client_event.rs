@@ -26,14 +26,14 @@ pub enum mcp_client_event_kind_t {
     /// The request `ticket` has ended without a valid response: after its timeout, for example.
     MCP_CLIENT_FAILED,
     /// Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`. Read numbers with
-    /// `mcp_json_fixed`, because some servers send integers as `3.0`.
+    /// `mcp_json_fixed`, because progress may be a fraction.
     MCP_CLIENT_PROGRESS,
-    /// The server cannot complete the request `ticket` yet, and needs it again (2026-07-28). Call
-    /// `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. `json` is the
-    /// result of the server.
+    /// The server requires input before it can complete the request `ticket` (2026-07-28), so the program must send the
+    /// request again. Call `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or
+    /// `mcp_client_cancel`. `json` is the result of the server.
     MCP_CLIENT_INPUT_REQUIRED,
-    /// The client accepts requests again, after `MCP_ERROR_BUSY`, or after `MCP_ERROR_FULL` if an unsent message took a
-    /// slot.
+    /// The client accepts requests again. This event follows `MCP_ERROR_BUSY`. It follows `MCP_ERROR_FULL` only if an
+    /// unsent message, such as a cancellation, took a slot.
     MCP_CLIENT_WRITABLE,
     /// An event without further data, which needs no action.
     MCP_CLIENT_OTHER,

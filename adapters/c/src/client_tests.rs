@@ -39,7 +39,7 @@ impl Program {
         Program::connected_with(MCP_CONNECT_HANDSHAKE, result)
     }
 
-    /// Creates a client that has connected after this result of the server's first response.
+    /// Creates a client, and connects it with a server whose first response has this result.
     fn connected_with(connect: i32, result: &str) -> Program {
         let mut program = Program::new(connect);
         assert_eq!(program.run(), MCP_CLIENT_IO);

@@ -50,7 +50,8 @@ pub enum mcp_event_kind_t {
     MCP_EVENT_RESTARTED,
     /// The client cancelled the deferred request `ticket`. The ticket is invalid.
     MCP_EVENT_CANCELLED,
-    /// The timeout of the deferred request `ticket` has expired. The ticket is invalid.
+    /// The timeout of the deferred request `ticket`, or the grace period of the connection, has expired. The ticket is
+    /// invalid.
     MCP_EVENT_EXPIRED,
     /// The transmit buffer has space again, after `MCP_ERROR_BUSY`.
     MCP_EVENT_WRITABLE,
@@ -73,7 +74,8 @@ pub struct mcp_event_t {
     pub index: usize,
     /// The name of the tool, or the URI of the resource.
     pub name: mcp_text_t,
-    /// The arguments of a call, a JSON object: see `mcp_json_int`. Valid until the response.
+    /// The arguments of a call, a JSON object: see `mcp_json_int`. Valid until the program responds to the call, defers
+    /// it, or calls a function that takes the server.
     pub arguments: mcp_text_t,
     /// The request, for the functions `mcp_call_…` and `mcp_read_…`.
     pub call: *mut mcp_call_t,

@@ -20,7 +20,8 @@ use crate::request::{Current, from_c, on_event, on_resource_event};
 use crate::status::mcp_status_t;
 use crate::table::{Tables, mcp_feature_t, mcp_server_config_t};
 
-/// The size of `mcp_server_t`, in words of a pointer's size. The library is optimized for size on bare metal.
+/// The size of `mcp_server_t`, in words of a pointer's size. On bare metal, a server has no memory that grows, so it is
+/// smaller than on a host.
 #[cfg(target_os = "none")]
 pub const MCP_SERVER_WORDS: usize = 160;
 /// The size of `mcp_server_t`, in words of a pointer's size.
@@ -79,8 +80,8 @@ const _: () = assert!(align_of::<Slot>() <= align_of::<mcp_slot_t>());
 ///
 /// # Safety
 /// All pointers are valid. The storage, the buffers, the configuration, its tables and their texts stay valid as long
-/// as the server is used. Only functions of the library use the storage and the buffers. No two threads use one
-/// server at the same time.
+/// as the server is used. Only functions of the library use the storage and the buffers, except for the bytes of
+/// `mcp_server_output` and the space of `mcp_server_input`. No two threads use one server at the same time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_init(
     server: *mut mcp_server_t,
@@ -195,8 +196,8 @@ unsafe fn set_current(server: *mut mcp_server_t, next: Current<'static>) -> *mut
 /// Each slot gets an equal part of `text` for its id and progress token; 64 bytes are enough for known clients. Without
 /// this function, no request can be deferred.
 ///
-/// Errors: `MCP_ERROR_TEXT_TOO_SMALL` if a slot gets less than 8 bytes; `MCP_ERROR_NULL` for a NULL array whose size is
-/// not 0.
+/// Errors: `MCP_ERROR_TEXT_TOO_SMALL` if a slot gets less than 8 bytes; the server uses the arrays nevertheless.
+/// `MCP_ERROR_NULL` for a NULL array whose size is not 0.
 ///
 /// # Safety
 /// `server` is initialized. The arrays stay valid as long as the server is used, and only the library uses them.
@@ -219,8 +220,8 @@ pub unsafe extern "C" fn mcp_server_lend_slots(
 
 /// Advances the server, and returns the kind of the event, which `event` describes.
 ///
-/// `now` is the time in milliseconds since a fixed moment, and never decreases. If the program has not responded to the
-/// last request, the server responds with an error now.
+/// `now` is the time in milliseconds since a fixed moment, and never decreases. If the program has neither responded to
+/// the request of the last event nor deferred the request, the server responds with an error now.
 ///
 /// # Safety
 /// `server` is initialized. `event` points to an event.
@@ -270,7 +271,8 @@ pub unsafe extern "C" fn mcp_server_poll(
 /// Returns the bytes to send, and writes their number to `length`. Call this after `MCP_EVENT_IO`.
 ///
 /// Send the bytes and report their number before calling a function that takes the server but does not move bytes, such
-/// as `mcp_server_resume`. Such a function invalidates the bytes and the space of the last poll, even if it fails.
+/// as `mcp_server_resume`. Such a function may invalidate these bytes and the space of `mcp_server_input`, even if the
+/// function fails.
 ///
 /// # Safety
 /// `server` is initialized. `length` points to a number.
@@ -283,10 +285,10 @@ pub unsafe extern "C" fn mcp_server_output(server: *mut mcp_server_t, length: *m
     output.as_ptr()
 }
 
-/// Reports that the first `count` bytes of the output were sent, once for each poll.
+/// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll.
 ///
-/// Errors: `MCP_ERROR_SEQUENCE` if the program has reported sent bytes since the last poll, or another function has
-/// made the bytes invalid. The next output then contains these bytes again.
+/// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has reported sent bytes
+/// since then, or another function has made the bytes invalid. The next output then contains these bytes again.
 ///
 /// # Safety
 /// `server` is initialized.
@@ -296,8 +298,8 @@ pub unsafe extern "C" fn mcp_server_consumed(server: *mut mcp_server_t, count: u
     unsafe { current(server) }.moves().map_or(mcp_status_t::MCP_ERROR_SEQUENCE, |moves| moves.consumed(count))
 }
 
-/// Passes received bytes to the server after `MCP_EVENT_IO`, once for each poll. Returns the number of bytes that the
-/// server takes.
+/// Passes received bytes to the server after `MCP_EVENT_IO`. Call this at most once after each poll. Returns the number
+/// of bytes that the server takes.
 ///
 /// Pass the remaining bytes after the next `MCP_EVENT_IO`. The server takes no bytes while a request waits for transmit
 /// space.
@@ -311,12 +313,13 @@ pub unsafe extern "C" fn mcp_server_feed(server: *mut mcp_server_t, bytes: *cons
     current.moves().map_or(0, |moves| moves.feed(bytes))
 }
 
-/// Returns the space for received bytes, and writes its size to `size`. In place of `mcp_server_feed`, receive into
-/// this space, and report the number of bytes with `mcp_server_filled`, before any other function takes the server: see
-/// `mcp_server_output`.
+/// Returns the space for received bytes, and writes its size to `size`. This is the alternative to
+/// `mcp_server_feed`. Receive into this space, and report the number of bytes with `mcp_server_filled`. Do both before
+/// calling a function that invalidates the space: see `mcp_server_output`.
 ///
 /// # Safety
-/// `server` is initialized. `size` points to a number. The program writes only into the space, before the next poll.
+/// `server` is initialized. `size` points to a number. The program writes only into the space, and
+/// only until the next poll or a function that invalidates the space.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server_t, size: *mut usize) -> *mut u8 {
     // SAFETY: the caller promises the same requirements.
@@ -326,10 +329,10 @@ pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server_t, size: *mut 
     input.as_mut_ptr()
 }
 
-/// Reports that `count` bytes were received into the space, once for each poll.
+/// Reports that `count` bytes were received into the space. Call this at most once after each poll.
 ///
-/// Errors: `MCP_ERROR_SEQUENCE` if the program has passed received bytes since the last poll, or another function has
-/// made the space invalid. The server then has not received these bytes.
+/// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has passed received bytes
+/// since then, or another function has made the space invalid. The server then has not received these bytes.
 ///
 /// # Safety
 /// `server` is initialized.
@@ -339,8 +342,8 @@ pub unsafe extern "C" fn mcp_server_filled(server: *mut mcp_server_t, count: usi
     unsafe { current(server) }.moves().map_or(mcp_status_t::MCP_ERROR_SEQUENCE, |moves| moves.filled(count))
 }
 
-/// Reports the end of the input. The server finishes its requests, and then `mcp_server_poll` returns
-/// `MCP_EVENT_CLOSED`.
+/// Reports the end of the input. The server waits for the open requests, two seconds at most, and then for the client
+/// to read the output, two seconds at most. Then `mcp_server_poll` returns `MCP_EVENT_CLOSED`.
 ///
 /// # Safety
 /// `server` is initialized.

@@ -2,7 +2,7 @@
 
 use mcp_proto::{ConfigError, SendError};
 
-/// The result of a function. After an error, the function has had no effect unless its description says so.
+/// The result of a function. A function that returns an error has had no effect, unless its description says otherwise.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum mcp_status_t {
@@ -40,7 +40,7 @@ pub enum mcp_status_t {
     MCP_ERROR_TYPE,
     /// The caller's buffer is too small.
     MCP_ERROR_SPACE,
-    /// The function cannot be called now: for example, the bytes of a poll are reported a second time.
+    /// The function cannot be called now: for example, the program calls `mcp_server_consumed` twice after one poll.
     MCP_ERROR_SEQUENCE,
 }
 

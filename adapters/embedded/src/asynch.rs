@@ -51,7 +51,7 @@ impl Pump {
     /// Moves bytes in both directions until the caller has something to do.
     ///
     /// Never returns [`PumpStatus::Moved`] or [`PumpStatus::Idle`]. After the machine has closed, returns
-    /// [`PumpStatus::Closed`] when the output is flushed, or after two seconds.
+    /// [`PumpStatus::Closed`] when the output is flushed, when the flush has failed, or after two seconds.
     ///
     /// The future is cancel-safe if the driver's futures are cancel-safe, and may then be a branch of a `select`. The
     /// pump itself drops the driver's futures when the other direction has moved bytes, or a deadline has passed.
@@ -151,9 +151,9 @@ pub(crate) fn into_option<T>(poll: Poll<T>) -> Option<T> {
 /// Writes `bytes`. Without bytes, flushes the output if `flushes` is `true`, and otherwise never completes. Returns the
 /// number of written bytes.
 ///
-/// `has_failed` means that the caller has reported an earlier error. A flush that fails then never completes, except
-/// with a timeout, and the caller repeats the flush later. Otherwise a caller whose flush always fails would never
-/// yield to the executor.
+/// `has_failed` means that the caller has reported an earlier error. If the flush then fails with another error than
+/// `TimedOut`, the future never completes, and the caller repeats the flush later. Otherwise a caller whose flush
+/// always fails would never yield to the executor.
 pub(crate) async fn write_or_flush<W: Write>(
     output: &mut W,
     bytes: &[u8],

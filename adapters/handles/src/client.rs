@@ -71,8 +71,8 @@ impl ClientHandle {
         self.begin_json(tool, arguments, self.options)?.await
     }
 
-    /// Sends a tool call without waiting for its result. The [`PendingCall`] returns the result, cancels the call, and
-    /// reports progress.
+    /// Sends a tool call without waiting for its result. Awaiting the [`PendingCall`] returns the result; its methods
+    /// cancel the call and report progress.
     ///
     /// # Errors
     /// [`CallError::Busy`] or [`CallError::Closed`]: the request cannot be sent. [`CallError::Invalid`]: the
@@ -221,8 +221,8 @@ impl ClientHandle {
     /// The limit also applies to a [`close`](ClientHandle::close) in progress. The first half of the time is for unsent
     /// messages and, over HTTP, for the end of the session on the server. Then the client closes the stdin of a child
     /// process. After three quarters of the time, the client sends SIGTERM on Unix, and kills the process on other
-    /// systems. At the end of the time, the client kills the process. The grace period and the limits of the
-    /// connector's `ending` still apply.
+    /// systems. At the end of the time, the client kills the process. The client may end earlier, because its
+    /// grace period and the times of [`Ending`](crate::Ending) still apply.
     pub async fn close_within(&self, time: Duration) -> Option<ExitStatus> {
         self.inner.shared.close(Some(time));
         self.inner.shared.wait_closed().await

@@ -139,7 +139,7 @@ async fn server_exiting_at_probe_is_started_again() {
     let script = format!(
         r#"case "$(dd bs=64 count=1 2>/dev/null)" in *discover*) exit 3;; esac; {HANDSHAKE} cat >/dev/null"#
     );
-    // `dd` consumes the start of the request, so the script must not read another line.
+    // `dd` has read the start of the request, so the script needs no `read`.
     let script = script.replace("read line; ", "");
     let client = connector().connect(Connect::Automatic).spawn(shell(&script)).await.unwrap();
     assert_eq!(client.server().revision.as_str(), "2025-11-25");

@@ -126,8 +126,8 @@ impl Pipe {
 /// The length of a receive buffer that holds every line. The text of the longest response has 20,000 bytes.
 const LONGEST_LINE: usize = 24 * 1024;
 
-/// The rules that the modeled applications break, because the applications list other tools than they serve, and send
-/// notifications of their own.
+/// The rules that the modeled applications may break. They send notifications of their own, list several tools of one
+/// name, and list other tools and prompts than they serve.
 const BY_APPLICATIONS: [Rule; 5] = [
     Rule::MethodUnknown,
     Rule::ToolName,
@@ -139,7 +139,7 @@ const BY_APPLICATIONS: [Rule; 5] = [
 /// Runs the operations with this byte movement, and ends the connection. The returned summary is empty.
 ///
 /// # Errors
-/// The first violation of a model.
+/// The first violation that a model, the monitor or the final checks find.
 pub fn run(setup: Setup, movement: Movement, operations: &[Operation]) -> Result<Summary, Violation> {
     let rx = LONGEST_LINE + usize::from(movement.spare);
     server::with_machine(setup.server, movement, rx, |server| {

@@ -59,7 +59,7 @@ pub struct TaskData {
     pub(crate) is_stored: bool,
     /// Whether to add empty structured content if the result has none.
     pub(crate) pad_structured: bool,
-    /// Whether the text begins with the ticket of a call or server request.
+    /// Whether the text begins with the ticket of the deferred request that became, or may become, the task.
     pub(crate) has_request: bool,
     /// Whether the status notification of the task (`2025-11-25`) is pending.
     pub(crate) is_changed: bool,
@@ -120,7 +120,7 @@ impl TaskData {
     }
 
     fn is_visible(&self, owner: u64, revision: Revision, session: SessionKey) -> bool {
-        // If the application distinguishes no users, a task belongs to its session.
+        // In the handshake era, if the application distinguishes no users, a task belongs to its session.
         let in_session = owner != 0 || revision.era() == Era::Stateless || self.session == session;
         !matches!(self.state, TaskState::Removed | TaskState::Reserved)
             && self.owner == to_halves(owner)
@@ -129,7 +129,7 @@ impl TaskData {
     }
 }
 
-/// The tasks that a client runs for its server (`2025-11-25`).
+/// The tasks that a client runs for its server (`2025-11-25`). `server::TaskTable` contains such a table, too.
 ///
 /// The table has an effect only if the configuration calls
 /// [`ClientConfig::client_tasks`](crate::client::ClientConfig::client_tasks).
@@ -169,8 +169,9 @@ pub struct TaskTable<'b> {
 impl<'b> TaskTable<'b> {
     /// Creates a table over lent slots. Each slot has an equal share of `text`.
     ///
-    /// The share of a task stores the result, after up to seven bytes about the request. The response to `tasks/result`
-    /// must also fit into the transmit buffer. Otherwise the server receives an error instead of the result.
+    /// The share of a task stores the result. If a deferred request became the task, seven bytes precede the result:
+    /// the ticket and the kind of the request. The response to `tasks/result` must also fit into the transmit buffer.
+    /// Otherwise the server receives an error instead of the result.
     #[must_use]
     pub fn new(slots: &'b mut [TaskSlot], text: &'b mut [u8]) -> TaskTable<'b> {
         TaskTable::from_slots(InFlight::lent(slots, text))

@@ -21,7 +21,7 @@ const UNSENT_LIMIT: usize = 64 * 1024;
 pub(crate) struct TransmitBuffer<'b> {
     buffer: Buffer<'b>,
     end: usize,
-    /// Maximum size of a reply. This space must be free before the machine emits a request.
+    /// Maximum size of a reply. This space must be free before the machine emits the event of a request.
     max_reply_size: usize,
     /// Message mode only. A reference, so that a program without message mode does not link the code of headers.
     headers: Option<&'static HeaderFormat>,
@@ -131,7 +131,7 @@ impl<'b> TransmitBuffer<'b> {
         self.observer = Some(AttachedObserver { observer, show: show_messages });
     }
 
-    /// Passes the messages written since the last call to the observer.
+    /// Passes to the observer the messages that were written since the last call of this method.
     #[inline]
     pub(crate) fn observe_sent(&mut self) {
         if self.observer.is_some() {
@@ -415,7 +415,8 @@ pub struct Transmit<'a> {
 }
 
 impl<'a> Transmit<'a> {
-    /// Returns the bytes to write, possibly none. In message mode, the bytes are one whole message, or none.
+    /// Returns the bytes to write, possibly none. In message mode, the bytes are one whole message, one piece of
+    /// a message, or none.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {

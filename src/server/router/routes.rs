@@ -1,7 +1,7 @@
 //! Tables that the macro `router!` builds at compile time from functions with attributes.
 //!
-//! The attribute of a function generates an [`Entry`] for the lists and a [`Handler`]. The functions of this module
-//! sort the entries and handlers into one table for each feature. Only the tables are part of the program.
+//! The attribute of a function generates an [`Entry`] for the lists and a [`Handler`]. For each kind of function, this
+//! module collects the entries in one table, and the handlers in another. Only the tables are part of the program.
 #![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
 // The code runs only at compile time, so an invalid index or an overflow is a compile error.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
@@ -71,7 +71,7 @@ pub enum Handler<C: ?Sized> {
 /// The tables of a router. Entries and handlers of one kind have the same order.
 #[derive(Debug)]
 pub struct Tables<'t, C: ?Sized> {
-    /// The features that have entries.
+    /// The features that have entries, and completion if an argument of a prompt has values.
     pub features: Features<'t>,
     /// The tools.
     pub tools: &'t Tools<'t>,

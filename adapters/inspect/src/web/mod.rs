@@ -53,7 +53,8 @@ impl Web {
         self.feed.clone()
     }
 
-    /// Ends the session. Waits up to [`CLOSE_TIMEOUT`] for open pages to receive the last messages.
+    /// Reports the end of the session to the pages. Waits up to [`CLOSE_TIMEOUT`] for open pages to receive the last
+    /// messages.
     pub(crate) fn close(&self) {
         self.feed.close(CLOSE_TIMEOUT);
     }

@@ -34,7 +34,7 @@ impl Ticks {
         Ticks { now: Millis::ZERO }
     }
 
-    /// Returns the time since the start.
+    /// Returns the time since the interrupt began to count.
     pub fn now(&mut self) -> Millis {
         let passed = TICKS.load(Ordering::Relaxed).wrapping_sub(self.now.0 as u32);
         self.now = self.now.plus(Millis(passed.into()));

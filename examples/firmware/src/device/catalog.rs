@@ -21,7 +21,7 @@ pub(super) struct LedSet {
     pub(super) on: bool,
 }
 
-/// Replaces the settings from a byte offset on with a text.
+/// Writes a text at a byte offset of the settings, and removes everything after the text.
 #[derive(ToolArguments)]
 pub(super) struct SettingsWrite<'a> {
     pub(super) text: &'a str,

@@ -54,7 +54,8 @@ impl<'a> Listening<'a> {
 
     /// Returns whether the subscription includes this change.
     ///
-    /// Returns `true` if the server has accepted the changed list, or if [`uris`](Self::uris) has the changed resource.
+    /// Returns `true` if the acknowledged filter has the changed list, or if [`uris`](Self::uris) has the changed
+    /// resource.
     #[must_use]
     pub fn includes(&self, change: Change<'_>) -> bool {
         match change {
@@ -72,13 +73,14 @@ impl<'a> Listening<'a> {
         self.registry.resources().filter(move |entry| entry.owner == owner).map(|entry| entry.uri)
     }
 
-    /// Returns the filter that the client requested, with the members of extensions.
+    /// Returns the filter as the client sent it, including the members that extensions define.
     #[must_use]
     pub fn filter(&self) -> Json<'a> {
         self.filter
     }
 
-    /// Returns the stream of the request, in message mode.
+    /// Returns the stream of the request. Returns `StreamId::NONE` outside message mode, and if the subscription has
+    /// ended.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.inbound().map_or(StreamId::NONE, |inbound| inbound.stream)
@@ -222,8 +224,8 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
 ///
 /// A subscription with the flag `ENDS` ends. While draining, all subscriptions end.
 ///
-/// On lines, the server sends the response and then `notifications/cancelled`. One page of the specification requires
-/// the response, another page requires the cancellation.
+/// Outside message mode, the server sends the response and then `notifications/cancelled`. One page of the
+/// specification requires the response, another page requires the cancellation.
 fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
     let all = state.peer.lifecycle.state() == State::Draining;
     let (config, mut slot, mut left) = (state.config, 0, false);
