@@ -26,7 +26,8 @@
 
 
 #if defined(MCP_BARE_METAL)
-// The size of `mcp_client_t`, in words of a pointer's size. The library is optimized for size on bare metal.
+// The size of `mcp_client_t`, in words of a pointer's size. On bare metal, a client has no memory that grows, so it is
+// smaller than on a host.
 #define MCP_CLIENT_WORDS 170
 #endif
 
@@ -462,8 +463,8 @@ mcp_status_t mcp_read_blob(mcp_call_t *call,
 //
 // # Safety
 // All pointers are valid. The storage, the buffers, and the texts of the configuration stay valid as long as the
-// client is used. Only functions of the library use the storage and the buffers. No two threads use one client at
-// the same time.
+// client is used. Only functions of the library use the storage and the buffers, except for the bytes of
+// `mcp_client_output` and the space of `mcp_client_input`. No two threads use one client at the same time.
 mcp_status_t mcp_client_init(mcp_client_t *client,
                              const mcp_client_config_t *config,
                              uint8_t *rx,
@@ -498,25 +499,26 @@ mcp_client_event_kind_t mcp_client_poll(mcp_client_t *client,
 // Returns the bytes to send, and writes their number to `length`. Call this after `MCP_CLIENT_IO`.
 //
 // Send the bytes and report their number before calling a function that takes the client but does not move bytes, such
-// as `mcp_client_call_tool`. Such a function invalidates the bytes and the space of the last poll, even if it fails.
+// as `mcp_client_call_tool`. Such a function may invalidate these bytes and the space of `mcp_client_input`, even if
+// the function fails.
 //
 // # Safety
 // `client` is initialized. `length` points to a number.
 const uint8_t *mcp_client_output(mcp_client_t *client,
                                  size_t *length);
 
-// Reports that the first `count` bytes of the output were sent, once for each poll.
+// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll.
 //
-// Errors: `MCP_ERROR_SEQUENCE` if the program has reported sent bytes since the last poll, or another function has
-// made the bytes invalid. The next output then contains these bytes again.
+// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has reported sent bytes
+// since then, or another function has made the bytes invalid. The next output then contains these bytes again.
 //
 // # Safety
 // `client` is initialized.
 mcp_status_t mcp_client_consumed(mcp_client_t *client,
                                  size_t count);
 
-// Passes received bytes to the client after `MCP_CLIENT_IO`, once for each poll. Returns the number of bytes that the
-// client takes. Pass the remaining bytes after the next `MCP_CLIENT_IO`.
+// Passes received bytes to the client after `MCP_CLIENT_IO`. Call this at most once after each poll. Returns the
+// number of bytes that the client takes. Pass the remaining bytes after the next `MCP_CLIENT_IO`.
 //
 // # Safety
 // `client` is initialized. `bytes` points to `count` bytes.
@@ -524,19 +526,20 @@ size_t mcp_client_feed(mcp_client_t *client,
                        const uint8_t *bytes,
                        size_t count);
 
-// Returns the space for received bytes, and writes its size to `size`. In place of `mcp_client_feed`, receive into
-// this space, and report the number of bytes with `mcp_client_filled`, before any other function takes the client: see
-// `mcp_client_output`.
+// Returns the space for received bytes, and writes its size to `size`. This is the alternative to
+// `mcp_client_feed`. Receive into this space, and report the number of bytes with `mcp_client_filled`. Do both before
+// calling a function that invalidates the space: see `mcp_client_output`.
 //
 // # Safety
-// `client` is initialized. `size` points to a number. The program writes only into the space, before the next poll.
+// `client` is initialized. `size` points to a number. The program writes only into the space, and
+// only until the next poll or a function that invalidates the space.
 uint8_t *mcp_client_input(mcp_client_t *client,
                           size_t *size);
 
-// Reports that `count` bytes were received into the space, once for each poll.
+// Reports that `count` bytes were received into the space. Call this at most once after each poll.
 //
-// Errors: `MCP_ERROR_SEQUENCE` if the program has passed received bytes since the last poll, or another function has
-// made the space invalid. The client then has not received these bytes.
+// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has passed received bytes
+// since then, or another function has made the space invalid. The client then has not received these bytes.
 //
 // # Safety
 // `client` is initialized.
