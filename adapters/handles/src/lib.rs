@@ -40,6 +40,7 @@ mod client_shared;
 mod close_deadline;
 mod defer;
 mod error;
+mod event_time;
 #[cfg(feature = "derive")]
 pub mod handler;
 mod header_mismatch;
@@ -94,6 +95,8 @@ pub use crate::client_shared::{ClientCloseGuard, ClientShared};
 pub use crate::close_deadline::CloseDeadline;
 pub use crate::defer::Defer;
 pub use crate::error::{CallError, ConnectError, PeerError, ServeError, spawn_error};
+#[doc(hidden)]
+pub use crate::event_time::EventTime;
 pub use crate::hook::{Refusal, RequestHook, RequestInfo, RequestOutcome};
 #[cfg(feature = "http")]
 pub use crate::http::{HttpAction, HttpEndpoint, HttpExchanges, HttpPart, HttpReceived, HttpReport};

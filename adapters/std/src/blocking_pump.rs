@@ -11,11 +11,11 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use mcp_proto::{Action, Clock, Machine, Millis, Transmit};
+use mcp_proto::{Action, Machine, Millis, Transmit};
 
 use mcp_proto_handles::{BlockingStream, PumpStatus, Wake, lock};
 
-use crate::pump::{DRAIN_TIME, PumpImpl, RunOptions};
+use crate::pump::{DRAIN_TIME, PumpClock, PumpImpl, RunOptions};
 use crate::read_buffer::{READ_SIZE, ReadBuffer};
 use crate::sync::{wait, wait_for};
 
@@ -96,12 +96,12 @@ impl BlockingPump {
 }
 
 impl PumpImpl for BlockingPump {
-    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, options: RunOptions) -> PumpStatus {
+    fn run(&mut self, machine: &mut dyn Machine, clock: &mut PumpClock, options: RunOptions) -> PumpStatus {
         let RunOptions { now, until, .. } = options;
         let mut first_now = Some(now);
         let BlockingPump { shared, buffer, reported_end, broken_since } = self;
         loop {
-            let now = first_now.take().unwrap_or_else(|| clock.now());
+            let now = first_now.take().unwrap_or_else(|| clock.read());
             let io = match machine.poll(now) {
                 Action::Event => return PumpStatus::Event,
                 Action::Closed => return PumpStatus::Closed,
@@ -117,7 +117,8 @@ impl PumpImpl for BlockingPump {
             let mut state = lock(&shared.state);
             // A peer may have responded before it closed its input. The pump therefore reads the last messages before
             // it reports a failed write.
-            let drain_until = state.is_broken().then(|| broken_since.get_or_insert(now).plus(DRAIN_TIME));
+            let drain_until =
+                state.is_broken().then(|| broken_since.get_or_insert_with(|| clock.read()).plus(DRAIN_TIME));
             let is_drained = *reported_end || drain_until.is_some_and(|until| until <= now);
             let mut has_progress = shared.hand_over(&mut state, transmit, is_drained);
             if buffer.is_empty() {
@@ -137,7 +138,10 @@ impl PumpImpl for BlockingPump {
             }
             if !has_progress {
                 match deadline.into_iter().chain(drain_until).min() {
-                    Some(at) => drop(wait_for(&shared.owner, state, Duration::from_millis(at.since(now).0))),
+                    Some(at) => {
+                        let time = Duration::from_millis(at.since(clock.read()).0);
+                        drop(wait_for(&shared.owner, state, time));
+                    }
                     None => drop(wait(&shared.owner, state)),
                 }
             }

@@ -312,22 +312,29 @@ fn run_connection(
     report: &Report,
 ) -> Result<(), ConnectError> {
     let mut outcome = Err(ConnectError::Closed(None));
+    let mut now = pump.read_clock();
     loop {
-        let now = pump.now();
         let until = session.process_commands(client, now);
         // Other threads hold handles of the client, so a waker always exists.
         match pump.run_with(client, RunOptions { now, until, no_wakers: false }) {
             PumpStatus::Closed => return outcome,
-            PumpStatus::Woken if session.is_overdue(pump.now()) => return outcome,
-            PumpStatus::Woken => {}
-            PumpStatus::Event => match session.handle_event(client, pump.failure()) {
-                Some(Ok(details)) => {
-                    let _ = report.send(Ok(details));
-                    outcome = Ok(());
+            PumpStatus::Woken => {
+                now = pump.read_clock();
+                if session.is_overdue(now) {
+                    return outcome;
                 }
-                Some(Err(error)) => outcome = Err(error),
-                None => {}
-            },
+            }
+            PumpStatus::Event => {
+                match session.handle_event(client, pump.failure()) {
+                    Some(Ok(details)) => {
+                        let _ = report.send(Ok(details));
+                        outcome = Ok(());
+                    }
+                    Some(Err(error)) => outcome = Err(error),
+                    None => {}
+                }
+                now = pump.time_after_event();
+            }
         }
     }
 }

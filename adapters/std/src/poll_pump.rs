@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
-use mcp_proto::{Action, Clock, Machine, Millis, Receive};
+use mcp_proto::{Action, Machine, Millis, Receive};
 use mcp_proto_handles::{PumpStatus, Wake};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::output::Output;
-use crate::pump::{DRAIN_TIME, PumpImpl, RunOptions};
+use crate::pump::{DRAIN_TIME, PumpClock, PumpImpl, RunOptions};
 use crate::read_buffer::{MIN_READ_SIZE, ReadBuffer};
 use crate::waker::WakePipe;
 
@@ -71,7 +71,7 @@ impl PollPump {
     }
 
     /// Writes all or some of the bytes, and returns their number. Returns zero after an error.
-    fn write(&mut self, bytes: &[u8], now: Millis) -> usize {
+    fn write(&mut self, bytes: &[u8], clock: &mut PumpClock) -> usize {
         let written = self.output.write(bytes, matches!(self.output_state, OutputState::Ready));
         self.output_state = match &written {
             Ok(n) if *n == bytes.len() => OutputState::Unknown,
@@ -79,7 +79,7 @@ impl PollPump {
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock => OutputState::Full,
                 ErrorKind::Interrupted => self.output_state,
-                _ => OutputState::Broken(now),
+                _ => OutputState::Broken(clock.read()),
             },
         };
         written.unwrap_or(0)
@@ -132,11 +132,11 @@ impl PollPump {
 }
 
 impl PumpImpl for PollPump {
-    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, options: RunOptions) -> PumpStatus {
+    fn run(&mut self, machine: &mut dyn Machine, clock: &mut PumpClock, options: RunOptions) -> PumpStatus {
         let RunOptions { now, until, no_wakers } = options;
         let mut first_now = Some(now);
         loop {
-            let now = first_now.take().unwrap_or_else(|| clock.now());
+            let now = first_now.take().unwrap_or_else(|| clock.read());
             let io = match machine.poll(now) {
                 Action::Event => return PumpStatus::Event,
                 Action::Closed => return PumpStatus::Closed,
@@ -158,7 +158,7 @@ impl PumpImpl for PollPump {
             let woken = self.wake_pipe.take_wake() || until.is_some_and(|until| until <= now);
             let unsent = transmit.bytes();
             if !unsent.is_empty() && self.output_state.may_fit() {
-                let n = self.write(unsent, now);
+                let n = self.write(unsent, clock);
                 transmit.sent(n);
                 // Fall through after a wake-up, so that frequent wake-ups cannot prevent reading.
                 if !woken {
@@ -173,8 +173,11 @@ impl PumpImpl for PollPump {
             // If only input can end the wait, a blocking read replaces `poll`.
             let can_block_on_read =
                 wanted.input && !wanted.output && at.is_none() && no_wakers && !self.must_poll;
-            let ready =
-                if can_block_on_read { wanted } else { self.wait(wanted, at.map(|at| at.since(now))) };
+            let ready = if can_block_on_read {
+                wanted
+            } else {
+                self.wait(wanted, at.map(|at| at.since(clock.read())))
+            };
             if ready.output {
                 self.output_state = OutputState::Ready;
             }

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use mcp_proto::{Clock, Machine, Millis};
-use mcp_proto_handles::{HttpFailure, PumpStatus, Wake, Waker};
+use mcp_proto_handles::{EventTime, HttpFailure, PumpStatus, Wake, Waker};
 
 use crate::blocking_pump::BlockingPump;
 #[cfg(unix)]
@@ -53,14 +53,27 @@ pub(crate) const DRAIN_TIME: Millis = Millis(250);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Pump {
-    clock: Clock,
+    clock: PumpClock,
     pump: Box<dyn PumpImpl + Send + Sync>,
+}
+
+/// The clock of a pump, which records each reading.
+pub(crate) struct PumpClock {
+    pub(crate) clock: Clock,
+    time: EventTime,
+}
+
+impl PumpClock {
+    /// Reads the clock.
+    pub(crate) fn read(&mut self) -> Millis {
+        self.time.record(self.clock.now())
+    }
 }
 
 /// An implementation of the pump.
 pub(crate) trait PumpImpl {
     /// Moves bytes until there is a status to return.
-    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, options: RunOptions) -> PumpStatus;
+    fn run(&mut self, machine: &mut dyn Machine, clock: &mut PumpClock, options: RunOptions) -> PumpStatus;
 
     fn wake(&self) -> Wake;
 
@@ -77,7 +90,7 @@ pub(crate) trait PumpImpl {
 /// Options of one call to [`PumpImpl::run`].
 #[derive(Clone, Copy)]
 pub(crate) struct RunOptions {
-    /// The current time. The time is a parameter, because reading the clock can cost more than handling an event.
+    /// The time of the first poll: [`Pump::read_clock`] or [`Pump::time_after_event`].
     pub(crate) now: Millis,
     /// The time at which the call returns [`PumpStatus::Woken`] at the latest. `None`: no such time.
     pub(crate) until: Option<Millis>,
@@ -113,7 +126,7 @@ impl Pump {
             if let (Some(input), Some(output)) = (descriptor(&input), descriptor(&output)) {
                 return Pump::poll_opener(input.try_clone_to_owned()?, output.try_clone_to_owned()?)(clock);
             }
-            Ok(Pump { clock, pump: Box::new(BlockingPump::new(input, output)?) })
+            Ok(Pump::with_clock(clock, BlockingPump::new(input, output)?))
         })
     }
 
@@ -122,14 +135,14 @@ impl Pump {
     #[cfg(unix)]
     pub(crate) fn poll_opener(input: impl Into<OwnedFd>, output: impl Into<OwnedFd>) -> OpenPump {
         let [input, output] = [input.into(), output.into()].map(|stream: OwnedFd| Arc::new(stream.into()));
-        Box::new(move |clock| Ok(Pump { clock, pump: Box::new(PollPump::new(input, output)?) }))
+        Box::new(move |clock| Ok(Pump::with_clock(clock, PollPump::new(input, output)?)))
     }
 
     /// Like [`opener`](Pump::opener), for a socket.
     pub(crate) fn socket_opener(halves: Halves) -> OpenPump {
         #[cfg(unix)]
         return Box::new(move |clock| {
-            Ok(Pump { clock, pump: Box::new(PollPump::new(Arc::clone(&halves), halves)?) })
+            Ok(Pump::with_clock(clock, PollPump::new(Arc::clone(&halves), halves)?))
         });
         #[cfg(not(unix))]
         Pump::opener(halves.0, halves.1)
@@ -137,8 +150,12 @@ impl Pump {
 
     /// Returns a function that creates a pump with this implementation.
     #[cfg(feature = "http")]
-    pub(crate) fn opener_with(pump: Box<dyn PumpImpl + Send + Sync>) -> OpenPump {
-        Box::new(move |clock| Ok(Pump { clock, pump }))
+    pub(crate) fn opener_with(pump: impl PumpImpl + Send + Sync + 'static) -> OpenPump {
+        Box::new(move |clock| Ok(Pump::with_clock(clock, pump)))
+    }
+
+    fn with_clock(clock: Clock, pump: impl PumpImpl + Send + Sync + 'static) -> Pump {
+        Pump { clock: PumpClock { clock, time: EventTime::default() }, pump: Box::new(pump) }
     }
 
     /// Moves bytes until there is a status to return.
@@ -146,17 +163,29 @@ impl Pump {
     /// The method returns when the state machine has an event, a waker is used, or the connection closes.
     pub fn run(&mut self, machine: &mut dyn Machine) -> PumpStatus {
         let no_wakers = !self.pump.has_wakers();
-        self.run_with(machine, RunOptions { now: self.now(), until: None, no_wakers })
+        let now = self.read_clock();
+        self.run_with(machine, RunOptions { now, until: None, no_wakers })
     }
 
     pub(crate) fn run_with(&mut self, machine: &mut dyn Machine, options: RunOptions) -> PumpStatus {
-        self.pump.run(machine, self.clock, options)
+        self.pump.run(machine, &mut self.clock, options)
     }
 
     /// Returns the current time of the pump's clock. The state machine uses the same clock.
     #[must_use]
     pub fn now(&self) -> Millis {
-        self.clock.now()
+        self.clock.clock.now()
+    }
+
+    /// Returns the current time, like [`now`](Pump::now), and records the reading.
+    pub(crate) fn read_clock(&mut self) -> Millis {
+        self.clock.read()
+    }
+
+    /// Returns the time after an event, without a reading of the clock if the last events were quick.
+    pub(crate) fn time_after_event(&mut self) -> Millis {
+        let PumpClock { clock, time } = &mut self.clock;
+        time.after_event(|| clock.now())
     }
 
     pub(crate) fn wake(&self) -> Wake {

@@ -187,20 +187,25 @@ impl<'s> Session<'s> {
         });
         let handle = ServerHandle::new(Arc::clone(&shared), Arc::clone(&pool));
         let own_count = Arc::strong_count(&shared);
+        let mut now = pump.read_clock();
         loop {
-            let now = pump.now();
             let until = shared.process_commands(&mut server, now);
             // Only the handler can create the first clone of a handle, and the handler does not run during `run_with`.
             // If no clone exists now, no clone can appear.
             let no_wakers = !has_stop && !shared.has_other_owners(own_count);
             match pump.run_with(&mut *server, RunOptions { now, until, no_wakers }) {
                 PumpStatus::Closed => return Ok(()),
-                PumpStatus::Woken if shared.is_overdue(pump.now()) => return Ok(()),
-                PumpStatus::Woken => {}
+                PumpStatus::Woken => {
+                    now = pump.read_clock();
+                    if shared.is_overdue(now) {
+                        return Ok(());
+                    }
+                }
                 PumpStatus::Event => {
                     if shared.handle_event(&mut server, |event| handler(event, &handle)) {
                         pool.remove_cancelled();
                     }
+                    now = pump.time_after_event();
                 }
             }
         }

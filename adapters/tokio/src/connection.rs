@@ -128,23 +128,31 @@ async fn run_connection(
     report: &mut Option<Report>,
 ) -> Result<(), ConnectError> {
     let mut outcome = Err(ConnectError::Closed(None));
+    let mut now = pump.state().read_clock();
     loop {
-        let until = session.process_commands(client, pump.state().now());
-        match run_until(pump, client, until).await {
+        let until = session.process_commands(client, now);
+        match run_until(pump, client, now, until).await {
             PumpStatus::Closed => return outcome,
-            PumpStatus::Woken if session.is_overdue(pump.state().now()) => return outcome,
-            PumpStatus::Woken => {}
-            PumpStatus::Event => match session.handle_event(client, pump.failure()) {
-                Some(Ok(details)) => {
-                    if report.take().is_some_and(|report| report.send(Ok(details)).is_err()) {
-                        // The application has dropped its future, so no handle can close the connection.
-                        shared.close(None);
-                    }
-                    outcome = Ok(());
+            PumpStatus::Woken => {
+                now = pump.state().read_clock();
+                if session.is_overdue(now) {
+                    return outcome;
                 }
-                Some(Err(error)) => outcome = Err(error),
-                None => {}
-            },
+            }
+            PumpStatus::Event => {
+                match session.handle_event(client, pump.failure()) {
+                    Some(Ok(details)) => {
+                        if report.take().is_some_and(|report| report.send(Ok(details)).is_err()) {
+                            // The application has dropped its future, so no handle can close the connection.
+                            shared.close(None);
+                        }
+                        outcome = Ok(());
+                    }
+                    Some(Err(error)) => outcome = Err(error),
+                    None => {}
+                }
+                now = pump.state().time_after_event();
+            }
         }
     }
 }

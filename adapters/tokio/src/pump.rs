@@ -78,10 +78,12 @@ enum OutputState {
 pub(crate) trait PumpImpl {
     fn state(&mut self) -> &mut PumpState;
 
+    /// Moves bytes or messages. `now` is a recent time, for the first poll of the state machine.
     fn poll(
         &mut self,
         context: &mut Context<'_>,
         machine: &mut dyn Machine,
+        now: Millis,
         until: Option<Millis>,
     ) -> Poll<PumpStatus>;
 
@@ -93,16 +95,23 @@ pub(crate) trait PumpImpl {
 }
 
 /// Moves bytes or messages until there is a status to return. Returns [`PumpStatus::Woken`] no later than `until`.
+///
+/// `now` is the current time: [`PumpState::read_clock`] or [`PumpState::time_after_event`].
 pub(crate) async fn run_until<P: PumpImpl + ?Sized>(
     pump: &mut P,
     machine: &mut (dyn Machine + Send),
+    now: Millis,
     until: Option<Millis>,
 ) -> PumpStatus {
+    let mut first_now = Some(now);
     poll_fn(|context| {
+        // Time passes before the next poll of the task, so a later poll does not use `now`.
+        let first_now = first_now.take();
         if pump.state().must_yield(context) {
             return Poll::Pending;
         }
-        let status = pump.poll(context, machine, until);
+        let now = first_now.unwrap_or_else(|| pump.state().read_clock());
+        let status = pump.poll(context, machine, now, until);
         pump.state().count(&status);
         status
     })
@@ -138,22 +147,34 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
     ///
     /// The method is cancel-safe: dropping the future at any time loses no bytes, and the caller may call `run` again.
     pub async fn run(&mut self, machine: &mut (dyn Machine + Send)) -> PumpStatus {
-        self.run_until(machine, None).await
+        let now = self.read_clock();
+        self.run_until(machine, now, None).await
     }
 
-    /// Like [`run`](Pump::run), but returns [`PumpStatus::Woken`] no later than `until`.
+    /// Like [`run`](Pump::run), but returns [`PumpStatus::Woken`] no later than `until`. `now` is the current time.
     pub(crate) async fn run_until(
         &mut self,
         machine: &mut (dyn Machine + Send),
+        now: Millis,
         until: Option<Millis>,
     ) -> PumpStatus {
-        run_until(self, machine, until).await
+        run_until(self, machine, now, until).await
     }
 
     /// Returns the current time of the pump's clock. The state machine uses the same clock.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.state.now()
+    }
+
+    /// Returns the current time, like [`now`](Pump::now), and records the reading.
+    pub(crate) fn read_clock(&mut self) -> Millis {
+        self.state.read_clock()
+    }
+
+    /// Returns the time after an event, without a reading of the clock if the last events were quick.
+    pub(crate) fn time_after_event(&mut self) -> Millis {
+        self.state.time_after_event()
     }
 
     /// Returns a waker with which any thread or task can make [`run`](Pump::run) return.
@@ -209,7 +230,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             self.needs_flush = flushed.is_pending();
             let has_failed = matches!(flushed, Poll::Ready(Err(_)));
             if has_failed {
-                self.output_state = OutputState::Broken(now);
+                self.output_state = OutputState::Broken(self.state.now());
             }
             return has_failed;
         }
@@ -220,14 +241,15 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
                 transmit.sent(n);
             }
             Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
-            Poll::Ready(_) => self.output_state = OutputState::Broken(now),
+            Poll::Ready(_) => self.output_state = OutputState::Broken(self.state.now()),
         }
         true
     }
 
     /// Shuts down the output, so that the peer receives all bytes. Stops waiting after [`SHUTDOWN_TIME`].
-    fn poll_shutdown(&mut self, context: &mut Context<'_>, now: Millis) -> Poll<PumpStatus> {
-        let deadline = *self.shutdown_deadline.get_or_insert(now.plus(SHUTDOWN_TIME));
+    fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<PumpStatus> {
+        let state = &self.state;
+        let deadline = *self.shutdown_deadline.get_or_insert_with(|| state.now().plus(SHUTDOWN_TIME));
         let is_over = Pin::new(&mut self.output).poll_shutdown(context).is_ready();
         if is_over || self.state.poll_deadline(context, Some(deadline)) {
             return Poll::Ready(PumpStatus::Closed);
@@ -245,13 +267,15 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> PumpImpl for Pump<R, W> {
         &mut self,
         context: &mut Context<'_>,
         machine: &mut dyn Machine,
+        now: Millis,
         until: Option<Millis>,
     ) -> Poll<PumpStatus> {
+        let mut first_now = Some(now);
         loop {
-            let now = self.now();
+            let now = first_now.take().unwrap_or_else(|| self.read_clock());
             let io = match machine.poll(now) {
                 Action::Event => return Poll::Ready(PumpStatus::Event),
-                Action::Closed => return self.poll_shutdown(context, now),
+                Action::Closed => return self.poll_shutdown(context),
                 Action::Io(io) => io,
             };
             let deadline = io.deadline().into_iter().chain(until).min();

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcp_proto::Millis;
-use mcp_proto_handles::{PumpStatus, Signal, Wake};
+use mcp_proto_handles::{EventTime, PumpStatus, Signal, Wake};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Maximum number of consecutive polls with a status before the task yields to other tasks.
@@ -15,6 +15,7 @@ const MAX_EVENTS: u8 = 32;
 
 pub(crate) struct PumpState {
     start: Instant,
+    time: EventTime,
     woken: Arc<Signal<bool>>,
     /// The timer of the current deadline. `None`: no deadline.
     timer: Option<Pin<Box<Sleep>>>,
@@ -25,11 +26,23 @@ pub(crate) struct PumpState {
 impl PumpState {
     /// Creates the state of a pump whose clock starts at `start`.
     pub(crate) fn new(start: Instant) -> PumpState {
-        PumpState { start, woken: Arc::default(), timer: None, events: 0 }
+        PumpState { start, time: EventTime::default(), woken: Arc::default(), timer: None, events: 0 }
     }
 
     pub(crate) fn now(&self) -> Millis {
-        Millis(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
+        time_since(self.start)
+    }
+
+    /// Returns the current time, like [`now`](PumpState::now), and records the reading.
+    pub(crate) fn read_clock(&mut self) -> Millis {
+        let now = self.now();
+        self.time.record(now)
+    }
+
+    /// Returns the time after an event, without a reading of the clock if the last events were quick.
+    pub(crate) fn time_after_event(&mut self) -> Millis {
+        let PumpState { start, time, .. } = self;
+        time.after_event(|| time_since(*start))
     }
 
     /// Returns a callback that wakes the pump.
@@ -72,4 +85,8 @@ impl PumpState {
         }
         timer.as_mut().poll(context).is_ready()
     }
+}
+
+fn time_since(start: Instant) -> Millis {
+    start.elapsed().into()
 }

@@ -141,13 +141,21 @@ impl<'i> Serve<'i> {
             stop.on_stop(move |time| shared.shutdown(Some(time)))
         });
         let handle = ServerHandle::with_permits(Arc::clone(&shared), workers);
+        let mut now = pump.read_clock();
         loop {
-            let until = shared.process_commands(&mut server, pump.now());
-            match pump.run_until(&mut *server, until).await {
+            let until = shared.process_commands(&mut server, now);
+            match pump.run_until(&mut *server, now, until).await {
                 PumpStatus::Closed => return Ok(()),
-                PumpStatus::Woken if shared.is_overdue(pump.now()) => return Ok(()),
-                PumpStatus::Woken => {}
-                PumpStatus::Event => _ = shared.handle_event(&mut server, |event| handler(event, &handle)),
+                PumpStatus::Woken => {
+                    now = pump.read_clock();
+                    if shared.is_overdue(now) {
+                        return Ok(());
+                    }
+                }
+                PumpStatus::Event => {
+                    let _ = shared.handle_event(&mut server, |event| handler(event, &handle));
+                    now = pump.time_after_event();
+                }
             }
         }
     }

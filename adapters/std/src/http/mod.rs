@@ -53,7 +53,7 @@ impl Connector {
         let (requests, longest) = (self.settings.requests, self.settings.longest_line);
         let source = Source::Opener(Box::new(move || {
             let pump = HttpPump::new(Transport::new(endpoint.clone(), requests, longest)?);
-            Ok(Link { open: Pump::opener_with(Box::new(pump)), teardown: Teardown::Nothing(None) })
+            Ok(Link { open: Pump::opener_with(pump), teardown: Teardown::Nothing(None) })
         }));
         self.start(source)
     }

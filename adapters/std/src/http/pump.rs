@@ -4,11 +4,11 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_proto::{Action, Clock, Machine};
+use mcp_proto::{Action, Machine};
 use mcp_proto_handles::{HttpFailure, PumpStatus, Wake, lock};
 
 use super::transport::Transport;
-use crate::pump::{PumpImpl, RunOptions};
+use crate::pump::{PumpClock, PumpImpl, RunOptions};
 use crate::sync::{wait, wait_for};
 
 /// Sends each message of a client in an HTTP request, and passes the responses to the client.
@@ -23,14 +23,14 @@ impl HttpPump {
 }
 
 impl PumpImpl for HttpPump {
-    fn run(&mut self, machine: &mut dyn Machine, clock: Clock, options: RunOptions) -> PumpStatus {
+    fn run(&mut self, machine: &mut dyn Machine, clock: &mut PumpClock, options: RunOptions) -> PumpStatus {
         let reports = Arc::clone(&self.transport.reports);
         loop {
-            let now = clock.now();
+            let now = clock.read();
             let io = match machine.poll(now) {
                 Action::Event => return PumpStatus::Event,
                 Action::Closed => {
-                    self.transport.end_session(clock);
+                    self.transport.end_session(clock.clock);
                     return PumpStatus::Closed;
                 }
                 Action::Io(io) => io,

@@ -79,10 +79,11 @@ impl PumpImpl for HttpPump {
         &mut self,
         context: &mut Context<'_>,
         machine: &mut dyn Machine,
+        _: Millis,
         until: Option<Millis>,
     ) -> Poll<PumpStatus> {
         loop {
-            let now = self.state.now();
+            let now = self.state.read_clock();
             let io = match machine.poll(now) {
                 Action::Event => return Poll::Ready(PumpStatus::Event),
                 Action::Closed => return self.poll_end(context, until, now),

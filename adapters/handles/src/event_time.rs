@@ -1,0 +1,74 @@
+//! The time between the events of an event loop, with fewer readings of the clock than events.
+
+use mcp_proto::Millis;
+
+/// Maximum number of consecutive events without a reading of the clock. Bounds the error of the time if quick events
+/// are followed by slow events.
+const MAX_SKIPPED: u8 = 15;
+
+/// The time after each event of an event loop, read from the clock only if events take long.
+///
+/// Reading a clock can take a tenth of the time of an event. If the clock has not advanced between two readings, the
+/// last time remains valid for the next 15 events.
+#[derive(Debug, Default)]
+pub struct EventTime {
+    last: Millis,
+    /// Number of further events for which `last` is valid.
+    valid: u8,
+}
+
+impl EventTime {
+    /// Records a reading of the clock, and returns the time. The event loop reads the clock after each wait.
+    #[inline]
+    pub fn record(&mut self, now: Millis) -> Millis {
+        self.valid = if now == self.last { MAX_SKIPPED } else { 0 };
+        self.last = now;
+        now
+    }
+
+    /// Returns the time after an event. Calls `read` if the last recorded time is no longer valid.
+    #[inline]
+    pub fn after_event(&mut self, read: impl FnOnce() -> Millis) -> Millis {
+        match self.valid.checked_sub(1) {
+            Some(valid) => {
+                self.valid = valid;
+                self.last
+            }
+            None => self.record(read()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clock_is_read_after_each_slow_event() {
+        let mut time = EventTime::default();
+        for now in (1..10).map(Millis) {
+            assert_eq!(time.after_event(|| now), now);
+        }
+    }
+
+    #[test]
+    fn quick_events_share_a_reading_up_to_the_limit() {
+        let mut time = EventTime::default();
+        time.record(Millis(5));
+        assert_eq!(time.after_event(|| Millis(5)), Millis(5));
+        for _ in 0..MAX_SKIPPED {
+            assert_eq!(time.after_event(|| panic!("the last time is valid")), Millis(5));
+        }
+        assert_eq!(time.after_event(|| Millis(9)), Millis(9), "the limit is reached");
+        assert_eq!(time.after_event(|| Millis(10)), Millis(10), "the clock has advanced");
+    }
+
+    #[test]
+    fn time_after_a_wait_is_not_reused() {
+        let mut time = EventTime::default();
+        time.record(Millis(5));
+        time.record(Millis(5));
+        time.record(Millis(1000));
+        assert_eq!(time.after_event(|| Millis(1001)), Millis(1001));
+    }
+}
