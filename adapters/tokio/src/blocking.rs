@@ -4,6 +4,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -22,9 +23,10 @@ pub(crate) struct Input {
 
 #[derive(Default)]
 struct InputState {
-    bytes: Vec<u8>,
-    /// Number of bytes that the reader has taken.
-    taken: usize,
+    /// The buffer that the reader takes bytes from. The thread reads into another buffer, and then swaps the two.
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that the reader has not taken.
+    unread: Range<usize>,
     ended: bool,
     /// Whether the reader was dropped.
     is_closed: bool,
@@ -36,25 +38,28 @@ impl Input {
         let guard = InputGuard(Arc::clone(&state));
         thread::Builder::new().name("mcp-read".into()).spawn(move || {
             let mut stream = BlockingStream::new(stream, || guard.0.with(|state| state.is_closed));
-            while let Some(bytes) = read(&mut stream) {
+            let mut buffer = Vec::new();
+            while let Some(n) = read(&mut stream, &mut buffer) {
                 let fetched = |state: &mut InputState| {
-                    (state.bytes.is_empty() || state.is_closed).then_some(state.is_closed)
+                    (state.unread.is_empty() || state.is_closed).then_some(state.is_closed)
                 };
                 if block_on(guard.0.wait_until(fetched)) {
                     return;
                 }
-                guard.0.update(|state| state.bytes = bytes);
+                guard.0.update(|state| {
+                    mem::swap(&mut state.buffer, &mut buffer);
+                    state.unread = 0..n;
+                });
             }
         })?;
         Ok(Input { state })
     }
 }
 
-fn read(stream: &mut impl Read) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; BUFFER_SIZE];
-    let n = stream.read(&mut bytes).ok().filter(|n| *n > 0)?;
-    bytes.truncate(n);
-    Some(bytes)
+/// Reads into a buffer, which may be new. Returns the number of bytes, or `None` if the input has ended.
+fn read(stream: &mut impl Read, buffer: &mut Vec<u8>) -> Option<usize> {
+    buffer.resize(BUFFER_SIZE, 0);
+    stream.read(buffer).ok().filter(|n| *n > 0)
 }
 
 impl AsyncRead for Input {
@@ -64,18 +69,14 @@ impl AsyncRead for Input {
         space: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let read = self.state.poll(context, |state| {
-            let bytes = &state.bytes[state.taken..];
+            let bytes = &state.buffer[state.unread.clone()];
             if bytes.is_empty() {
                 return state.ended.then_some(false);
             }
             let n = bytes.len().min(space.remaining());
             space.put_slice(&bytes[..n]);
-            state.taken += n;
-            let all = state.taken == state.bytes.len();
-            if all {
-                (state.bytes, state.taken) = (Vec::new(), 0);
-            }
-            Some(all)
+            state.unread.start += n;
+            Some(state.unread.is_empty())
         });
         if let Poll::Ready(true) = read {
             // Wake the thread, because the buffer is empty again.
@@ -110,6 +111,8 @@ struct OutputState {
     bytes: Vec<u8>,
     /// Whether the thread is writing.
     writing: bool,
+    /// Whether the writer waits for space.
+    awaits_space: bool,
     broken: bool,
     /// Whether the writer was shut down or dropped.
     is_closed: bool,
@@ -127,7 +130,9 @@ impl Output {
                 if stream.write_all(&bytes).and_then(|()| stream.flush()).is_err() {
                     return;
                 }
-                guard.0.update(|state| state.writing = false);
+                if guard.0.with(OutputState::finish_write) {
+                    guard.0.update(|_| {});
+                }
             }
         })?;
         Ok(Output { state })
@@ -144,6 +149,12 @@ impl OutputState {
             false => self.is_closed.then_some(None),
         }
     }
+
+    /// Records the end of a write. Returns `true` if the writer waits for space.
+    fn finish_write(&mut self) -> bool {
+        self.writing = false;
+        mem::take(&mut self.awaits_space)
+    }
 }
 
 impl AsyncWrite for Output {
@@ -154,6 +165,7 @@ impl AsyncWrite for Output {
             }
             let n = bytes.len().min(BUFFER_SIZE.saturating_sub(state.bytes.len()));
             state.bytes.extend_from_slice(&bytes[..n]);
+            state.awaits_space = n == 0;
             (n > 0).then_some(Ok(n))
         });
         if written.is_ready() {
@@ -163,6 +175,8 @@ impl AsyncWrite for Output {
         written
     }
 
+    /// Does not wake the task when the bytes are written, but only when the output is broken or was shut down. The
+    /// pump continues without a complete flush, and each wake-up costs two system calls.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.state.poll(context, |state| match state.broken {
             true => Some(Err(ErrorKind::BrokenPipe.into())),
@@ -194,7 +208,8 @@ impl Drop for OutputGuard {
 #[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::net::UnixStream;
-    use std::time::Duration;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::time::{sleep, timeout};
@@ -237,6 +252,41 @@ mod tests {
         timeout(LIMIT, output.shutdown()).await.unwrap().unwrap();
         drop(output);
         assert!(reader.join().unwrap().unwrap() == bytes);
+    }
+
+    #[derive(Default)]
+    struct WakeCount(AtomicUsize);
+
+    impl std::task::Wake for WakeCount {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn output_wakes_its_task_after_a_failure_only() {
+        let (here, mut there) = UnixStream::pair().unwrap();
+        let mut output = Output::start(here).unwrap();
+        let count = Arc::new(WakeCount::default());
+        let waker = std::task::Waker::from(Arc::clone(&count));
+        let mut context = Context::from_waker(&waker);
+        let mut write = || {
+            assert!(Pin::new(&mut output).poll_write(&mut context, b"response").is_ready());
+            Pin::new(&mut output).poll_flush(&mut context)
+        };
+        let _ = write();
+        there.read_exact(&mut [0; 8]).unwrap();
+        thread::sleep(PAUSE);
+        assert_eq!(count.0.load(Ordering::Relaxed), 0);
+        drop(there);
+        if write().is_pending() {
+            let start = Instant::now();
+            while count.0.load(Ordering::Relaxed) == 0 {
+                assert!(start.elapsed() < LIMIT, "no wake-up");
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        assert!(matches!(Pin::new(&mut output).poll_flush(&mut context), Poll::Ready(Err(_))));
     }
 
     #[tokio::test]
