@@ -99,12 +99,19 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         }
     }
 
-    /// Ends a stream that a new session replaces. The HTTP exchange of the stream then has no effect.
-    pub(super) fn forget_legacy_stream(&mut self) {
+    /// Closes the event stream of HTTP+SSE, and frees the `initialize` that waits for its endpoint. The next call of
+    /// [`HttpClient::poll`] returns a requested stream, so that the caller closes the connection.
+    pub(super) fn close_legacy_stream(&mut self) {
         self.is_legacy = false;
         for exchange in self.exchanges.as_mut() {
-            if exchange.purpose == Purpose::LegacyStream && exchange.progress != Progress::Free {
-                exchange.free();
+            match (exchange.purpose, exchange.progress) {
+                (_, Progress::Free) => {}
+                (_, Progress::AwaitsEndpoint) | (Purpose::LegacyStream, Progress::Due(_)) => exchange.free(),
+                (Purpose::LegacyStream, _) => {
+                    (exchange.purpose, exchange.progress) = (Purpose::OneWay, Progress::Sent);
+                    exchange.closes_at = Some(Millis::ZERO);
+                }
+                _ => {}
             }
         }
     }

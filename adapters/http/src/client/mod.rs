@@ -144,7 +144,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         };
         if purpose == Purpose::Initialize {
             (self.session, self.revision) = (SessionId::NONE, None);
-            self.forget_legacy_stream();
+            self.close_legacy_stream();
         }
         if matches!(purpose, Purpose::Request | Purpose::LegacyRequest) && self.session_starts() {
             return Begin::Busy;
@@ -177,9 +177,9 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Handles the cancellation of the request on `stream`.
     fn abort(&mut self, stream: StreamId) -> Aborted {
         let is_request = |(_, exchange): &(usize, &mut Exchange<'_>)| {
-            matches!(exchange.purpose, Purpose::Request | Purpose::Initialize)
-                && exchange.stream == stream
-                && exchange.progress != Progress::Free
+            let is_own = matches!(exchange.purpose, Purpose::Request | Purpose::Initialize)
+                || exchange.progress == Progress::AwaitsEndpoint;
+            is_own && exchange.stream == stream && exchange.progress != Progress::Free
         };
         let Some((index, exchange)) = self.exchanges.as_mut().iter_mut().enumerate().find(is_request) else {
             // The exchange has ended, or belongs to HTTP+SSE. Without a session id, as in the stateless era, the end of
@@ -187,6 +187,10 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             return if self.session.is_some() { Aborted::Send(None) } else { Aborted::Begin(Begin::Drop) };
         };
         let id = exchange.id(index);
+        if exchange.progress == Progress::AwaitsEndpoint {
+            self.close_legacy_stream();
+            return Aborted::Begin(Begin::Drop);
+        }
         // The specification forbids the cancellation of `initialize`, so only its exchange is closed.
         if exchange.is_stateless || exchange.purpose == Purpose::Initialize {
             exchange.free();
@@ -256,8 +260,9 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     ///
     /// Also returns an exchange whose stream is still open one second after a response, which possibly belongs to
     /// another request. Also returns an exchange that has sent a notification or a response, if the server has not
-    /// responded for 30 seconds. For these exchanges, [`request`](HttpClient::request) returns `None`: close the HTTP
-    /// exchange, and pass its end to [`finish`](HttpClient::finish).
+    /// responded for 30 seconds. Also returns a stream of HTTP+SSE that is no longer needed. For these exchanges,
+    /// [`request`](HttpClient::request) returns `None`: close the HTTP exchange, and pass its end to
+    /// [`finish`](HttpClient::finish).
     pub fn poll(&mut self, now: Millis) -> Option<ExchangeId> {
         self.now = now;
         self.exchanges.as_mut().iter_mut().for_each(|exchange| exchange.limit(now));

@@ -123,6 +123,16 @@ impl Harness<'_, '_> {
         true
     }
 
+    /// Closes the exchanges whose connection is no longer needed. No other request may be due.
+    #[track_caller]
+    pub(crate) fn close_due(&mut self) {
+        while let Some(exchange) = self.http.poll(self.now) {
+            assert!(self.http.request(exchange, None).is_none());
+            self.closed.push(exchange);
+            assert_eq!(self.http.finish(exchange, self.now), Finish::Ended);
+        }
+    }
+
     fn record(&mut self, exchange: ExchangeId, message: Option<&[u8]>) {
         let Some(request) = self.http.request(exchange, message) else {
             self.closed.push(exchange);

@@ -1,6 +1,7 @@
 //! Tests of `client`. Numbers such as `E-C5` are requirements of `docs/http-rules.md`.
 
 mod harness;
+mod http_sse;
 mod resumption;
 
 use harness::{EVENTS, Fields, JSON, result, with_harness};
@@ -102,113 +103,6 @@ fn failed_probe_is_followed_by_a_handshake() {
             harness.respond(probe.exchange, status, fields, body);
             let listen = harness.connect_session();
             assert_eq!(listen.method, Method::Get, "{status} {body}");
-        });
-    }
-}
-
-/// Falls back to HTTP+SSE. Returns the event stream and the repeated `initialize`.
-fn fall_back(harness: &mut harness::Harness<'_, '_>, event: &str) -> (harness::Sent, harness::Sent) {
-    let initialize = harness.request();
-    let head = harness.respond(initialize.exchange, 405, &[], "Method Not Allowed");
-    assert_eq!(head, Head::Refused);
-    let stream = harness.request();
-    assert_eq!((stream.method, stream.field("Accept")), (Method::Get, Some("text/event-stream")));
-    assert_eq!(stream.endpoint, None);
-    assert!(harness.sent.is_empty(), "A-C1: nothing is sent before the endpoint is known");
-    assert_eq!(harness.http.head(stream.exchange, 200, &Fields(&[EVENTS])), Head::Body);
-    harness.pass(stream.exchange, event);
-    let again = harness.request();
-    assert_eq!((again.method, &again.body), (Method::Post, &initialize.body), "B-C13");
-    (stream, again)
-}
-
-const ENDPOINT: &str = "event: endpoint\r\ndata: /messages?sessionId=1\r\n\r\n";
-
-/// A-C1, A-C3, B-C13, D-C5.
-#[test]
-fn refused_initialize_is_followed_by_http_sse() {
-    for piece in PIECES {
-        with_harness(Connect::Handshake, piece, |mut harness| {
-            let (stream, initialize) = fall_back(&mut harness, ENDPOINT);
-            assert_eq!(initialize.endpoint.as_deref(), Some("/messages?sessionId=1"));
-            harness.respond(initialize.exchange, 202, &[], "Accepted");
-            let response = format!(
-                r#"{{"jsonrpc":"2.0","id":{},"result":{{"protocolVersion":"2024-11-05","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#,
-                initialize.id()
-            );
-            harness.pass(stream.exchange, &format!("event: message\ndata: {response}\n\n"));
-            harness.expect(&["connected 2024-11-05"]);
-            let initialized = harness.request();
-            assert!(initialized.body.contains("notifications/initialized"));
-            assert_eq!(initialized.field("Mcp-Session-Id"), None);
-            harness.respond(initialized.exchange, 202, &[], "");
-            // Responses arrive on the stream, in any order. A call in flight takes no exchange.
-            let calls: Vec<_> = (0..4)
-                .map(|_| {
-                    let call = harness.call();
-                    assert_eq!(call.endpoint.as_deref(), Some("/messages?sessionId=1"));
-                    harness.respond(call.exchange, 202, &[], "");
-                    call
-                })
-                .collect();
-            for call in calls.iter().rev() {
-                harness.pass(stream.exchange, &format!("event: message\ndata: {}\n\n", result(call.id())));
-            }
-            harness.expect(&["7"; 4]);
-            // A refused request fails alone.
-            let refused = harness.call();
-            harness.respond(refused.exchange, 400, &[], "");
-            harness.expect(&["closed"]);
-            harness.finish(stream.exchange);
-            harness.expect(&["session lost"]);
-            assert_eq!(harness.http.poll(harness.now), None, "the session has no DELETE");
-        });
-    }
-}
-
-#[test]
-fn answered_initialize_is_not_sent_over_http_sse() {
-    const REFUSED: &str =
-        r#"{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"Unsupported protocol version"}}"#;
-    for (status, fields, body, falls_back) in [
-        (400, &[JSON][..], REFUSED, false),
-        (404, &[JSON], REFUSED, false),
-        (400, &[JSON], r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"m"}}"#, true),
-        (404, &[JSON], r#"{"detail":"Not Found"}"#, true),
-        (405, &[JSON], "", true),
-        (400, &[], "Bad Request", true),
-        (401, &[], "", false),
-        (500, &[], "", false),
-    ] {
-        with_harness(Connect::Handshake, 64, |mut harness| {
-            let initialize = harness.request();
-            harness.respond(initialize.exchange, status, fields, &body.replace("ID", initialize.id()));
-            assert_eq!(
-                harness.sent.front().is_some_and(|sent| sent.method == Method::Get),
-                falls_back,
-                "{status} {body}"
-            );
-            assert_eq!(harness.events.is_empty(), falls_back, "{status} {body}");
-        });
-    }
-}
-
-#[test]
-fn stream_without_an_endpoint_fails_the_connection() {
-    for (status, fields, body) in [
-        (405, &[][..], ""),
-        (404, &[JSON], "{}"),
-        (200, &[JSON], "{}"),
-        (200, &[EVENTS], ": nothing\n\n"),
-        (200, &[EVENTS], "event: endpoint\ndata: not a uri\n\n"),
-        (200, &[EVENTS], "event: endpoint\ndata:\n\n"),
-    ] {
-        with_harness(Connect::Handshake, 64, |mut harness| {
-            let initialize = harness.request();
-            harness.respond(initialize.exchange, 404, &[], "");
-            let stream = harness.request();
-            harness.respond(stream.exchange, status, fields, body);
-            assert!(harness.events.iter().any(|event| event.contains("ConnectFailed")), "{status} {body}");
         });
     }
 }
