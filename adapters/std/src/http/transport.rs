@@ -35,12 +35,12 @@ struct Workers {
 }
 
 impl Workers {
-    /// Returns the next report. At the end of an exchange, its thread becomes idle.
+    /// Returns the next report. At the end of an exchange, its thread becomes idle, or ends after a panic.
     fn next_report(&mut self, reports: &Reports) -> Option<HttpReport> {
         let report = reports.take(&mut lock(&reports.queue))?;
         if let HttpPart::End(_) = report.part {
             let worker = self.busy.remove(&report.exchange);
-            self.idle.extend(worker.filter(|_| self.idle.len() < MAX_IDLE));
+            self.idle.extend(worker.filter(|worker| worker.is_usable() && self.idle.len() < MAX_IDLE));
         }
         Some(report)
     }
@@ -157,5 +157,54 @@ impl Drop for Transport {
     fn drop(&mut self) {
         self.reports.close();
         self.workers.abort_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use mcp_proto::{OutboundMessageKind, Relation, StreamId};
+
+    use super::super::worker::tests::panicking_worker;
+    use super::*;
+    use crate::sync::wait;
+
+    /// Sends a ping, and returns the failure of its exchange.
+    fn ping(transport: &mut Transport) -> String {
+        let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let relation = Relation::Request(StreamId(1));
+        assert!(transport.send(&OutboundMessage::new(ping, OutboundMessageKind::Request, relation)));
+        let reports = Arc::clone(&transport.reports);
+        let mut failure = None;
+        while failure.is_none() {
+            let queue = lock(&reports.queue);
+            drop(if queue.has_reports() { queue } else { wait(&reports.pump, queue) });
+            transport.receive(Millis(0), |received| match received {
+                HttpReceived::Closed(_, reason) => failure = reason,
+                received => panic!("{received:?}"),
+            });
+        }
+        failure.unwrap().to_string()
+    }
+
+    #[test]
+    fn thread_is_not_used_again_after_a_panic() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = HttpEndpoint::new(format!("http://{}/mcp", listener.local_addr().unwrap()));
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
+            stream.write_all(b"HTTP/1.1 418 I'm a teapot\r\nContent-Length: 0\r\n\r\n").unwrap();
+        });
+        let mut transport = Transport::new(endpoint, 4, 1024).unwrap();
+        transport.workers.idle.push(panicking_worker(&transport.reports));
+        let failure = ping(&mut transport);
+        assert!(failure.contains("the HTTP library panicked"), "{failure}");
+        let failure = ping(&mut transport);
+        assert!(failure.contains("418"), "{failure}");
+        server.join().unwrap();
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -96,6 +97,8 @@ impl Reports {
 pub(super) struct Worker {
     jobs: Sender<Job>,
     agent: Agent,
+    /// Whether the HTTP library has panicked. The agent may then be unusable, because its locks are poisoned.
+    has_panicked: Arc<AtomicBool>,
 }
 
 impl Worker {
@@ -107,13 +110,18 @@ impl Worker {
             .accept("")
             .timeout_connect(Some(endpoint.connect_time()))
             .build();
-        let agent: Agent = config.into();
+        Worker::with_agent(config.into(), reports, perform)
+    }
+
+    fn with_agent(agent: Agent, reports: &Arc<Reports>, perform: Perform) -> std::io::Result<Worker> {
         let (jobs, receiver) = channel();
         let (reports, thread_agent) = (Arc::clone(reports), agent.clone());
+        let has_panicked = Arc::new(AtomicBool::new(false));
+        let thread_panicked = Arc::clone(&has_panicked);
         thread::Builder::new()
             .name("mcp-http".into())
-            .spawn(move || run(&thread_agent, &receiver, &reports))?;
-        Ok(Worker { jobs, agent })
+            .spawn(move || run(&thread_agent, &receiver, &reports, &thread_panicked, perform))?;
+        Ok(Worker { jobs, agent, has_panicked })
     }
 
     /// Performs a request. The thread must be idle.
@@ -122,27 +130,37 @@ impl Worker {
         let _ = self.jobs.send(job);
     }
 
+    /// Returns whether the thread can perform another request. The last exchange must have ended.
+    pub(super) fn is_usable(&self) -> bool {
+        !self.has_panicked.load(Ordering::Acquire)
+    }
+
     /// Closes the connection of the current request, and ends the thread.
     pub(super) fn abort(self) {
-        self.agent.shutdown();
-    }
-}
-
-fn run(agent: &Agent, jobs: &Receiver<Job>, reports: &Reports) {
-    for job in jobs {
-        let exchange = job.exchange;
-        let failure = failure(|| perform(agent, job, reports));
-        if !reports.add(exchange, HttpPart::End(failure)) {
-            return;
+        // With a poisoned lock, `shutdown` panics, too.
+        if self.is_usable() {
+            self.agent.shutdown();
         }
     }
 }
 
-/// Returns the reason if an exchange fails. A panic of the HTTP library fails only this exchange.
-fn failure(perform: impl FnOnce() -> Result<(), ureq::Error>) -> Option<String> {
-    match catch_unwind(AssertUnwindSafe(perform)) {
-        Ok(result) => result.err().map(|error| error.to_string()),
-        Err(_) => Some("the HTTP library panicked".into()),
+/// A function that performs one request, and reports its response.
+type Perform = fn(&Agent, Job, &Reports) -> Result<(), ureq::Error>;
+
+fn run(agent: &Agent, jobs: &Receiver<Job>, reports: &Reports, has_panicked: &AtomicBool, perform: Perform) {
+    for job in jobs {
+        let exchange = job.exchange;
+        // A panic of the HTTP library fails only this exchange.
+        let failure = match catch_unwind(AssertUnwindSafe(|| perform(agent, job, reports))) {
+            Ok(result) => result.err().map(|error| error.to_string()),
+            Err(_) => {
+                has_panicked.store(true, Ordering::Release);
+                Some("the HTTP library panicked".into())
+            }
+        };
+        if !reports.add(exchange, HttpPart::End(failure)) {
+            return;
+        }
     }
 }
 
@@ -173,13 +191,11 @@ fn perform(agent: &Agent, job: Job, reports: &Reports) -> Result<(), ureq::Error
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    #[test]
-    fn panic_is_a_failure_of_the_exchange() {
-        assert_eq!(failure(|| Ok(())), None);
-        assert_eq!(failure(|| Err(ureq::Error::HostNotFound)).as_deref(), Some("host not found"));
-        assert_eq!(failure(|| panic!("test")).as_deref(), Some("the HTTP library panicked"));
+    /// Returns a thread whose HTTP library panics in each request.
+    pub(in crate::http) fn panicking_worker(reports: &Arc<Reports>) -> Worker {
+        Worker::with_agent(Agent::new_with_defaults(), reports, |_, _, _| panic!("test")).unwrap()
     }
 }
