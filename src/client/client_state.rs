@@ -105,10 +105,11 @@ pub(crate) struct ClientState<'b> {
     pub(crate) probe_abandoned: bool,
     /// Revisions in the late response to the abandoned probe.
     pub(crate) late_revisions: Revisions,
-    /// Whether the client repeated the probe. The client repeats the probe at most once, in one of three cases: a
-    /// stateless server missed the probe timeout, a server refused a revision that its error names as supported, or
-    /// bytes of the response were lost.
-    pub(crate) probe_repeated: bool,
+    /// Whether the client repeated the probe after a refusal: a stateless server missed the probe timeout and refused
+    /// `initialize`, or refused a revision that its error names as supported. The client repeats such a probe once.
+    pub(crate) refused_probe_repeated: bool,
+    /// Whether the client repeated the probe because bytes of the response were lost. The client does this once.
+    pub(crate) lost_probe_repeated: bool,
     /// Whether `notifications/initialized` waits to be written.
     pub(crate) initialized_pending: bool,
     /// Whether `notifications/roots/list_changed` waits to be written.
@@ -150,7 +151,8 @@ impl<'b> ClientState<'b> {
             tried: Revisions::NONE,
             probe_abandoned: false,
             late_revisions: Revisions::NONE,
-            probe_repeated: false,
+            refused_probe_repeated: false,
+            lost_probe_repeated: false,
             initialized_pending: false,
             roots_changed_pending: false,
             request_id: Span::MISSING,
@@ -196,7 +198,8 @@ impl<'b> ClientState<'b> {
         self.peer.reset_connection();
         (self.connecting, self.unsent_connect) = (None, None);
         (self.tried, self.late_revisions) = (Revisions::NONE, Revisions::NONE);
-        (self.probe_abandoned, self.probe_repeated, self.server_request_waits) = (false, false, false);
+        (self.refused_probe_repeated, self.lost_probe_repeated) = (false, false);
+        (self.probe_abandoned, self.server_request_waits) = (false, false);
         (self.initialized_pending, self.roots_changed_pending) = (false, false);
     }
 

@@ -2,6 +2,8 @@
 //!
 //! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning*, *Backward compatibility*.
 
+use core::mem;
+
 use crate::json::{Json, Span, Str, Writer};
 use crate::peer::LineEvent;
 use crate::peer::lifecycle::{State, Trigger};
@@ -151,14 +153,17 @@ impl ClientState<'_> {
 
     /// Repeats the probe, once, because bytes of its response were lost.
     pub(crate) fn repeat_lost_probe(&mut self) {
-        if let Some(revision) = self.tried.latest().filter(|_| !self.probe_repeated) {
-            self.repeat_probe(revision);
+        if !mem::replace(&mut self.lost_probe_repeated, true)
+            && let Some(revision) = self.tried.latest()
+        {
+            self.send_connect_request(revision, Trigger::Probe);
         }
     }
 
-    pub(crate) fn repeat_probe(&mut self, revision: Revision) {
-        self.probe_repeated = true;
-        self.send_connect_request(revision, Trigger::Probe)
+    /// Repeats the probe after a refusal. The caller must check that the client has not done this before.
+    pub(crate) fn repeat_refused_probe(&mut self, revision: Revision) {
+        self.refused_probe_repeated = true;
+        self.send_connect_request(revision, Trigger::Probe);
     }
 
     pub(crate) fn set_connected(&mut self, revision: Revision, capabilities: Json<'_>, result: Span) {

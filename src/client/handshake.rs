@@ -55,8 +55,8 @@ impl ClientState<'_> {
         let probed = self.tried.and(Revisions::STATELESS);
         let is_stateless = rpc::error_code(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION)
             || supported.or(self.late_revisions).intersects(probed);
-        match probed.latest().filter(|_| is_stateless && !self.probe_repeated) {
-            Some(revision) => self.repeat_probe(revision),
+        match probed.latest().filter(|_| is_stateless && !self.refused_probe_repeated) {
+            Some(revision) => self.repeat_refused_probe(revision),
             None => self.fail_connect(PendingFailure::Refused(span)),
         }
     }

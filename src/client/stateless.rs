@@ -111,7 +111,9 @@ impl ClientState<'_> {
                     (None, Some(revision), _) if automatic => self.fall_back(Some(revision)),
                     // A server, such as a gateway during an update, may refuse a revision that it names as supported.
                     // The client then retries once.
-                    (None, _, Some(revision)) if !self.probe_repeated => self.repeat_probe(revision),
+                    (None, _, Some(revision)) if !self.refused_probe_repeated => {
+                        self.repeat_refused_probe(revision);
+                    }
                     _ => self.fail_connect(PendingFailure::Refused(span)),
                 }
             }

@@ -88,6 +88,12 @@ fn probe_response_with_lost_bytes_repeats_the_probe() {
             harness.server_sends(&damaged).events(&["fault NotJson"]).sent(&[]);
             harness.at(499).sent(&[]).at(500).sent(&[&initialize("2025-11-25")]);
         });
+        // A repetition of this kind leaves that after a refusal to a server that is slow.
+        Setup::automatic().lines_only().run(|harness| {
+            harness.at(0).at(200).server_sends(&damaged).discard();
+            harness.at(500).sent(&[&initialize("2025-11-25")]);
+            harness.server_sends(&error("initialize", -32022, "")).events(&[]).sent(&[PROBE]);
+        });
         // At the end of the input, the connection ends.
         Setup::automatic().lines_only().run(|harness| {
             harness.at(0).discard();
