@@ -58,10 +58,10 @@ impl ClientState<'_> {
         }
     }
 
-    /// Sends or queues the connecting request, and starts its timeout.
+    /// Queues the connecting request, and starts its timeout.
     ///
-    /// A queued request waits for transmit space. The request fits into an empty buffer, because `Client::new` checks
-    /// the size.
+    /// The next step sends the request, unless the input has ended. The request fits into an empty transmit buffer,
+    /// because `Client::new` checks the size.
     pub(crate) fn send_connect_request(&mut self, revision: Revision, trigger: Trigger) {
         let time = match trigger {
             Trigger::Probe if self.may_fall_back() => self.config.timeouts.probe,
@@ -73,7 +73,7 @@ impl ClientState<'_> {
         self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
         self.tried = self.tried.with(revision);
         self.peer.lifecycle.apply(trigger);
-        self.write_connecting(revision, trigger);
+        self.unsent_connect = Some((revision, trigger));
     }
 
     /// Extends the expired timeout of the connecting request by [`READ_TIME`], once, if the application has handled an

@@ -90,6 +90,8 @@ impl Client<'_> {
             State::Closed => return Some(false),
             State::Start => self.state.connect(),
             State::Draining => return Some(self.drain()),
+            // A queued connecting request is not sent, because its response could not arrive.
+            _ if self.input.is_ended() && self.input.line().is_none() => return Some(self.end_input()),
             _ if self.state.connecting?.deadline > self.state.peer.now || self.state.extend_connect() => {
                 return None;
             }

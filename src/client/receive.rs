@@ -112,9 +112,7 @@ pub(crate) fn handle_unreadable_line(
             }
             // Lost bytes say nothing about the era of the server.
             _ if line == LineKind::Gap && state.peer.lifecycle.state() == State::Probing => {
-                if !input.is_ended() {
-                    state.repeat_lost_probe();
-                }
+                state.repeat_lost_probe();
                 return Err(error);
             }
             _ => state.handle_connect_failure(PendingFailure::InvalidResponse),

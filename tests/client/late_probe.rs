@@ -111,3 +111,15 @@ fn probe_response_with_lost_bytes_repeats_the_probe() {
         }
     });
 }
+
+#[test]
+fn end_of_input_after_a_probe_response_sends_nothing() {
+    for response in [error("discover", -32601, ""), discover(r#"["2025-11-25"]"#), discover("5")] {
+        Setup::automatic().lines_only().run(|harness| {
+            harness.at(0).discard();
+            let response = harness.message(&response);
+            harness.bytes(response.as_bytes()).eof();
+            harness.events(&["failed Closed", "closed"]).sent(&[]);
+        });
+    }
+}
