@@ -20,6 +20,8 @@ pub(crate) trait DeferRequest: Sized {
     /// slot is free.
     fn defer(self, time: Option<Millis>) -> Result<Ticket, Self>;
     fn error(self, code: i32, message: impl Display);
+    /// Refuses the request after [`defer`](DeferRequest::defer) has failed.
+    fn busy(self);
 }
 
 macro_rules! defer {
@@ -41,6 +43,10 @@ macro_rules! defer {
 
             fn error(self, code: i32, message: impl Display) {
                 self.error(code, format_args!("{message}"));
+            }
+
+            fn busy(self) {
+                self.busy();
             }
         }
     )*};

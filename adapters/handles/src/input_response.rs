@@ -37,7 +37,7 @@ impl ClientSession {
                 let call = HandlerCall::start(&handler, &self.shared, target, &input);
                 self.server_requests.insert(ticket, call);
             }
-            Err(request) => request.error(code::INTERNAL_ERROR, TOO_MANY),
+            Err(request) => request.error(code::INTERNAL_ERROR, "Too many requests in flight"),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use crate::peer::{Peer, call};
+use crate::peer::{Peer, call, stateless_call};
 use mcp_proto::input::{Field, Form, ListRoots};
 use mcp_proto::server::{
     Change, Completion, Event, Prompt, PromptArgument, Prompts, Resource, ResourceTemplate, Resources,
@@ -192,6 +192,26 @@ fn worker_change_is_sent_to_subscriber() {
     let lines = [peer.line(), peer.line()].concat();
     let updated = r#""method":"notifications/resources/updated","params":{"uri":"a:log"}"#;
     assert!(lines.contains(updated) && lines.contains("touched"), "{lines}");
+}
+
+#[test]
+fn call_without_a_free_slot_is_refused_with_the_reason() {
+    let (mut peer, _server) = Peer::connect(&CONFIG, 1, CAN_NOTHING, handler);
+    let listen = r#""method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["a:log"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}"#;
+    let mut open = 0;
+    loop {
+        peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":\"s{open}\",{listen}}}\n"));
+        if !peer.line().contains("notifications/subscriptions/acknowledged") {
+            break;
+        }
+        open += 1;
+    }
+    peer.send(&stateless_call(1, "touch", "{}"));
+    let line = peer.line();
+    assert!(
+        line.contains(r#""code":-32603,"message":"Too many requests in flight (at most "#),
+        "{open}: {line}"
+    );
 }
 
 #[test]

@@ -212,15 +212,9 @@ impl ServerShared {
     /// request with an error (-32603).
     #[must_use]
     pub fn defer(self: &Arc<Self>, request: impl Defer, time: Option<Duration>) -> Option<Responder> {
-        let refuse = |request| {
-            DeferRequest::error(
-                request,
-                code::INTERNAL_ERROR,
-                format_args!("Too many concurrent requests (at most {})", self.limit),
-            );
-        };
         let Some(permit) = self.acquire_permit() else {
-            refuse(request);
+            let reason = format_args!("Too many concurrent requests (at most {})", self.limit);
+            DeferRequest::error(request, code::INTERNAL_ERROR, reason);
             return None;
         };
         let client = (request.revision(), request.client());
@@ -232,7 +226,7 @@ impl ServerShared {
                 Some(Responder::new(Arc::clone(self), ticket, client, task, permit))
             }
             Err(request) => {
-                refuse(request);
+                DeferRequest::busy(request);
                 None
             }
         }
