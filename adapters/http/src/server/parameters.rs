@@ -1,14 +1,14 @@
 //! `Mcp-Param-*`: header fields that repeat arguments of a tool (`x-mcp-header`).
 
-use mcp_proto::json::{Json, Kind};
+use mcp_proto::json::{Json, Kind, Str};
 
 use super::header_value::equals_json;
 use super::request::RequestHead;
 
-/// The maximum length of the name of a property or a header field, in bytes.
-const NAME_SIZE: usize = 96;
+const PREFIX: &str = "mcp-param-";
 
-const PREFIX: &[u8] = b"mcp-param-";
+/// The maximum length of the name of a header field, in bytes. A tool of the core server has marks of at most 64 bytes.
+const NAME_SIZE: usize = 96;
 
 /// The maximum depth of the properties that the server compares.
 const DEPTH: u8 = 16;
@@ -17,8 +17,8 @@ const DEPTH: u8 = 16;
 /// JSON.
 ///
 /// A marked argument needs its field, once. A field without an argument contradicts the body. A mark on anything but a
-/// string, an integer or a boolean has no effect. A property that is too deep, or whose name is too long, is skipped.
-/// If the name of a field would be too long, the result is `false`.
+/// string, an integer or a boolean has no effect, and neither has a mark that is too deep. A mark that is too long has
+/// no valid field, so the call is refused.
 pub(super) fn repeat_arguments(schema: &str, arguments: Option<Json<'_>>, head: &RequestHead<'_>) -> bool {
     Json::parse(schema.as_bytes()).map_or(true, |schema| check(schema, arguments, head, DEPTH))
 }
@@ -27,14 +27,10 @@ fn check(schema: Json<'_>, value: Option<Json<'_>>, head: &RequestHead<'_>, dept
     let Some(depth) = depth.checked_sub(1) else { return true };
     let Some(properties) = schema.get("properties") else { return true };
     properties.members().all(|(name, property)| {
-        let mut buffer = [0; NAME_SIZE];
-        let Ok(name) = name.copy_to(&mut buffer) else { return true };
-        let value = value.and_then(|value| value.get(name)).filter(|value| value.kind() != Kind::Null);
+        let value = value.and_then(|value| member(value, name)).filter(|value| value.kind() != Kind::Null);
         let marked = property.get("x-mcp-header").and_then(Json::string);
         if let Some(mark) = marked.filter(|_| is_plain(property)) {
-            let mut buffer = [0; NAME_SIZE];
             let mut text = [0; NAME_SIZE];
-            let Ok(mark) = mark.copy_to(&mut buffer) else { return false };
             let Some(field_name) = field_name(mark, &mut text) else { return false };
             return match (head.field(field_name), value) {
                 (None, None) => true,
@@ -53,12 +49,17 @@ fn is_plain(property: Json<'_>) -> bool {
     kind.is_some_and(|kind| kind == "string" || kind == "integer" || kind == "boolean")
 }
 
-/// Returns the name of the field in lower case, or `None` if the name is too long.
-fn field_name<'t>(mark: &str, text: &'t mut [u8; NAME_SIZE]) -> Option<&'t str> {
-    let length = PREFIX.len().saturating_add(mark.len());
-    let space = text.get_mut(..length)?;
-    for (place, byte) in space.iter_mut().zip(PREFIX.iter().copied().chain(mark.bytes())) {
-        *place = byte.to_ascii_lowercase();
-    }
-    core::str::from_utf8(space).ok()
+/// Returns the member of an object with this name, or `None` without such a member. The last duplicate counts.
+fn member<'j>(object: Json<'j>, name: Str<'_>) -> Option<Json<'j>> {
+    object.members().filter(|(key, _)| *key == name).last().map(|(_, value)| value)
+}
+
+/// Returns the name of the field in lower case, or `None` if the mark is too long.
+fn field_name<'t>(mark: Str<'_>, text: &'t mut [u8; NAME_SIZE]) -> Option<&'t str> {
+    let (prefix, rest) = text.split_at_mut_checked(PREFIX.len())?;
+    prefix.copy_from_slice(PREFIX.as_bytes());
+    let length = PREFIX.len().saturating_add(mark.copy_to(rest).ok()?.len());
+    let name = text.get_mut(..length)?;
+    name.make_ascii_lowercase();
+    core::str::from_utf8(name).ok()
 }

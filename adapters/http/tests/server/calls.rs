@@ -163,6 +163,8 @@ fn notification_gets_202_without_a_body() {
 /// A row: arguments, fields, status.
 type Parameters = (&'static str, &'static [(&'static str, &'static str)], u16);
 
+const LONG_NAME: &str = r#"{"a_property_whose_name_is_longer_than_a_name_of_an_http_header_field_of_which_each_has_at_most_96_bytes":"a"}"#;
+
 /// E-X3, E-X8, E-X10, E-X15, E-X16, E-X17: fields that repeat arguments.
 #[test]
 fn parameter_fields_equal_their_arguments() {
@@ -180,6 +182,11 @@ fn parameter_fields_equal_their_arguments() {
         (r#"{"deep":{"count":9007199254740992}}"#, &[("mcp-param-count", "9007199254740993")], 400),
         (r#"{"deep":{"on":true}}"#, &[("mcp-param-on", "True")], 400),
         (r#"{"other":1}"#, &[("mcp-param-other", "2")], 200),
+        (r#"{"\u0072egion":"eu","region":"us"}"#, &[("mcp-param-region", "us")], 200),
+        (r#"{"regio\u006e":"eu"}"#, &[("mcp-param-region", "us")], 400),
+        (LONG_NAME, &[("mcp-param-long", "a")], 200),
+        (LONG_NAME, &[("mcp-param-long", "b")], 400),
+        (LONG_NAME, &[], 400),
     ];
     for (arguments, fields, status) in rows.iter().copied() {
         let members = format!(r#""name":"marked","arguments":{arguments}"#);

@@ -4,7 +4,7 @@ use mcp_proto::server::{Feature, Logging, Resource, Resources, ServerConfig, Sub
 use mcp_proto_http::server::{Challenge, Policy, RequestHead, Verdict};
 
 /// Schema of the tool `marked`, with arguments that header fields repeat.
-pub(crate) const MARKED: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"deep":{"type":"object","properties":{"count":{"type":"integer","x-mcp-header":"Count"},"on":{"type":"boolean","x-mcp-header":"On"}}}}}"#;
+pub(crate) const MARKED: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"a_property_whose_name_is_longer_than_a_name_of_an_http_header_field_of_which_each_has_at_most_96_bytes":{"type":"string","x-mcp-header":"Long"},"deep":{"type":"object","properties":{"count":{"type":"integer","x-mcp-header":"Count"},"on":{"type":"boolean","x-mcp-header":"On"}}}}}"#;
 
 static TOOLS: Tools<'static> = Tools::new(&[
     Tool::new("echo", "{}"),
