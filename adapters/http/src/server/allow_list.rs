@@ -1,5 +1,7 @@
 //! Comparison of `Host` and `Origin` with the allowed names.
 
+use core::net::Ipv4Addr;
+
 use super::config::AllowList;
 
 impl AllowList<'_> {
@@ -56,11 +58,8 @@ fn name_of(host: &[u8]) -> &[u8] {
 }
 
 fn is_loopback(name: &[u8]) -> bool {
-    let is_ipv4 = || {
-        let mut parts = name.split(|byte| *byte == b'.');
-        let is_byte =
-            |part: &[u8]| core::str::from_utf8(part).ok().and_then(|part| part.parse::<u8>().ok()).is_some();
-        parts.next() == Some(b"127") && parts.clone().count() == 3 && parts.all(is_byte)
-    };
-    name == b"127.0.0.1" || name.eq_ignore_ascii_case(b"localhost") || name == b"[::1]" || is_ipv4()
+    let address = || core::str::from_utf8(name).ok()?.parse::<Ipv4Addr>().ok();
+    name.eq_ignore_ascii_case(b"localhost")
+        || name == b"[::1]"
+        || address().is_some_and(|address| address.is_loopback())
 }
