@@ -112,12 +112,14 @@ impl<P: Policy> HttpServer<'_, P> {
         let (flags, total) = (slot.flags, slot.output.len().saturating_add(data.len()));
         let is_slow = total > self.config.limits.stream || !self.has_event_space(index, data);
         if !is_slow {
-            self.push_event(index, data);
-        } else if flags.has(Flags::LISTENS) {
-            // A client that resumes the stream gets the notification.
-            if self.record_event(index, data).is_none() {
-                self.sessions.count_dropped();
-            }
+            return self.push_event(index, data);
+        }
+        let listens = flags.has(Flags::LISTENS);
+        // A client that resumes a stream which no call has opened gets the notification.
+        if !listens || self.record_event(index, data).is_none() {
+            self.sessions.count_dropped();
+        }
+        if listens {
             self.cut(index);
         }
     }

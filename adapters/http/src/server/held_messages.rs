@@ -66,8 +66,9 @@ impl<P: Policy> HttpServer<'_, P> {
 
     /// Returns the number of dropped messages, at most 65,535. Only the cases below count.
     ///
-    /// A notification or a request to the client is dropped if it is longer than the memory for output. A notification
-    /// that ends the stream of a slow client is dropped if the client cannot resume the stream.
+    /// A notification or a request to the client is dropped if it is longer than the memory for output. If a client
+    /// reads too slowly, a notification of a call is dropped. A notification that ends any other stream is dropped if
+    /// the client cannot resume the stream.
     ///
     /// If a session has no event stream, the [replay buffer](HttpServer::replay_buffer) holds a message for the
     /// session until the client opens a stream. The message is dropped if it does not fit into that buffer or into the
@@ -75,6 +76,9 @@ impl<P: Policy> HttpServer<'_, P> {
     /// [`HttpLimits::held`](super::HttpLimits::held) messages.
     ///
     /// A new event in a full replay buffer replaces the oldest events, so the held messages among them are dropped.
+    ///
+    /// These messages do not count: messages that the client or the configuration excludes, such as notifications with
+    /// [`json_only`](super::HttpConfig::json_only), and messages for an exchange that has ended.
     #[must_use]
     pub fn dropped_messages(&self) -> u16 {
         self.sessions.dropped()
