@@ -4,8 +4,9 @@ use mcp_proto::json::{Json, Kind, Str};
 
 use super::header_value::equals_json;
 use super::request::RequestHead;
+use crate::bytes::write_at;
 
-const PREFIX: &str = "mcp-param-";
+const PREFIX: &[u8] = b"mcp-param-";
 
 /// The maximum length of the name of a header field, in bytes. A tool of the core server has marks of at most 64 bytes.
 const NAME_SIZE: usize = 96;
@@ -56,10 +57,9 @@ fn member<'j>(object: Json<'j>, name: Str<'_>) -> Option<Json<'j>> {
 
 /// Returns the name of the field in lower case, or `None` if the mark is too long.
 fn field_name<'t>(mark: Str<'_>, text: &'t mut [u8; NAME_SIZE]) -> Option<&'t str> {
-    let (prefix, rest) = text.split_at_mut_checked(PREFIX.len())?;
-    prefix.copy_from_slice(PREFIX.as_bytes());
-    let length = PREFIX.len().saturating_add(mark.copy_to(rest).ok()?.len());
-    let name = text.get_mut(..length)?;
+    let start = write_at(text, 0, PREFIX)?;
+    let end = start.saturating_add(mark.copy_to(text.get_mut(start..)?).ok()?.len());
+    let name = text.get_mut(..end)?;
     name.make_ascii_lowercase();
     core::str::from_utf8(name).ok()
 }
