@@ -13,7 +13,7 @@ PORT is a serial port, such as /dev/ttyACM0 or COM3, or tcp:HOST:PORT.
   --settle MS   at the start, ping the board, wait at most MS for the response, and discard earlier output (5000;
                 0: neither)
   --timeout MS  fail a request after MS without a response, progress, or confirmation that the board still has it
-                (60000; 0: no limit); the first request of a client fails after 21 times this time
+                (60000; 0: no limit)
   --reopen MS   try for at most MS to open a lost port or connection again (10000; 0: exit immediately)
   --framed      exchange frames with checksums, and repeat lost frames; the board must use frames, too
   --no-break    do not send a break when the port is opened

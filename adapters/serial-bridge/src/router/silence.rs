@@ -3,8 +3,8 @@
 //! A request can get lost without any sign, when damage turns the request into text that the board ignores. So, after
 //! each of the first three quarters of the time limit, the router sends a probe, as the module `probe` does after
 //! damage. A server that still has the request refuses the probe, and the time starts anew. If the server answers the
-//! probe, the request was lost. If the server does not answer at all, the request fails at the time limit. In both
-//! cases the client gets an error with the id of its request, but a handshake is sent again first.
+//! probe, the request was lost: a handshake is sent again, and any other request fails. If the server does not answer
+//! at all, the request fails at the time limit. The client gets an error with the id of its request.
 //!
 //! The progress of a request restarts its time. The time also restarts while the board sends a long message, and while
 //! a request of the board to the client is in flight. Without frames, waiting output restarts the time, because the
@@ -29,6 +29,8 @@ const CHECKS: u32 = 4;
 const TRANSIT: Duration = Duration::from_secs(1);
 /// The error for a request that fails at its time limit.
 const LATE: &str = "the board did not respond in time";
+/// The error for a handshake that fails at its time limit. The board has probably never responded.
+const SILENT: &str = "the board did not respond in time. Is it switched on?";
 
 impl Requests {
     /// Returns when the next request is due for a probe or for its end. Returns `None` if no request has a time limit.
@@ -74,10 +76,8 @@ impl Router {
         }
         for (id, line, purpose) in silent {
             let key = Json::parse(id.as_bytes()).map(id_key).unwrap_or_default();
-            self.fail(&key, LATE);
-            if let Some(repeated) = self.requests.get(&key) {
-                repeated.confirm(now);
-                continue;
+            if let Some(request) = self.requests.abandon(&key) {
+                self.respond(&request, if request.is_handshake() { SILENT } else { LATE });
             }
             if let Some(unsent) = self.unsent(&line) {
                 self.to_board.drain(unsent);

@@ -49,13 +49,14 @@ fn partly_sent_request_fails_and_is_cancelled() {
 }
 
 #[test]
-fn unsent_handshake_waits_once() {
+fn unsent_handshake_fails_at_the_time_limit() {
     let mut bench = framed();
     bench.client(INITIALIZE);
-    bench.client(INITIALIZED);
-    advance_seconds(&mut bench, 600);
+    advance_seconds(&mut bench, 59);
     assert_eq!(bench.client_output(), [""; 0]);
-    assert_eq!(bench.board_output(), [INITIALIZE, INITIALIZED]);
+    advance_seconds(&mut bench, 1);
+    let failure = error("0", -32603, "the board did not respond in time. Is it switched on?");
+    assert_eq!((bench.client_output(), bench.board_output()), (vec![failure], vec![]));
 }
 
 #[test]

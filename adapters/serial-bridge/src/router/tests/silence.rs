@@ -61,18 +61,50 @@ fn requests_to_a_silent_board_fail_at_the_time_limit() {
 }
 
 #[test]
-fn initialize_is_not_cancelled() {
-    let mut bench = Bench::new();
-    bench.client(INITIALIZE);
-    let mut failure = Vec::new();
-    for _ in 0..30 * 60 {
-        bench.advance(1000);
-        for line in bench.board_output() {
-            assert!(!line.contains("cancelled"), "{line}");
+fn handshake_with_a_silent_board_fails_at_the_time_limit() {
+    let failure = error("0", -32603, "the board did not respond in time. Is it switched on?");
+    for (method, is_cancelled) in [("initialize", false), ("server/discover", true)] {
+        let mut bench = Bench::new();
+        let line = INITIALIZE.replace("initialize", method);
+        bench.client(&line);
+        for second in 1..=60 {
+            assert_eq!(bench.client_output(), [""; 0], "second {second}");
+            bench.advance(1000);
+            if second < 60 {
+                bench.board_output();
+            }
         }
-        failure.extend(bench.client_output());
+        assert_eq!(bench.client_output(), std::slice::from_ref(&failure));
+        assert_eq!(bench.board_output(), [cancelled("0")][..usize::from(is_cancelled)]);
+        // The board is switched on, and the client tries again.
+        bench.client(&line);
+        assert_eq!(bench.board_output(), [line]);
+        bench.board(INITIALIZED_RESULT);
+        assert_eq!(bench.client_output(), [INITIALIZED_RESULT]);
     }
-    assert_eq!(failure, [error("0", -32603, "the board did not respond in time")]);
+}
+
+#[test]
+fn board_that_is_switched_on_late_gets_the_handshake_again() {
+    for has_mark in [false, true] {
+        let mut bench = Bench::new();
+        bench.router.settings.settle = Duration::ZERO;
+        bench.client(INITIALIZE);
+        for _ in 0..44 {
+            bench.board_output();
+            bench.advance(1000);
+        }
+        if has_mark {
+            bench.board(MARK_LINE);
+        } else {
+            bench.advance(1000);
+            assert_eq!(bench.board_output(), [probe("0")]);
+            bench.board(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
+        }
+        assert_eq!(bench.board_output().last().unwrap(), INITIALIZE);
+        bench.board(INITIALIZED_RESULT);
+        assert_eq!(bench.client_output(), [INITIALIZED_RESULT]);
+    }
 }
 
 #[test]
