@@ -212,6 +212,24 @@ fn cancelled_task_cancels_its_requests() {
 }
 
 #[test]
+fn removed_task_is_related_to_the_late_cancellation() {
+    // TC-27
+    let mut host = Host::core();
+    let id = host.create_core();
+    ask(&mut host, "who").unwrap();
+    host.server.remove_task(host.last());
+    // The unsent request takes the space of the cancellation.
+    assert!(matches!(host.server.poll(host.now), Action::Io(_)));
+    let messages = host.take();
+    assert_eq!(messages[1]["method"], "notifications/cancelled");
+    let related = json!({"io.modelcontextprotocol/related-task": {"taskId": id}});
+    assert_eq!(messages[1]["params"], json!({"requestId": messages[0]["id"], "_meta": related}));
+    // The slot of the task is free again.
+    let ids: Vec<_> = (0..3).map(|_| host.create_core()).collect();
+    assert!(!ids.contains(&id));
+}
+
+#[test]
 fn lost_connection_ends_the_input_requests_of_a_session() {
     let mut host = Host::core();
     host.create_core();
