@@ -223,8 +223,7 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
     /// after each event.
     ///
     /// While the transmit buffer has no space, the method sends nothing and calls no handler. [`Event::Writable`]
-    /// reports when the buffer has space. On a server with several sessions, a call fails if its session is not
-    /// [current](Server::replace_session) when the method sends its input request.
+    /// reports when the buffer has space.
     pub fn step(context: &mut C, server: &mut Server<'_>)
     where
         C: AsMut<Self>,

@@ -6,10 +6,10 @@
 //! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
 
 use crate::error::SendError;
-use crate::framing::outbound_message::{OutboundMessageKind, Routing};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
 use crate::json::{Json, WriteBody, Writer};
 use crate::peer::lifecycle::State;
-use crate::peer::request::{Flags, Outbound, Request};
+use crate::peer::request::{Flags, Inbound, Outbound, Request};
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
 use crate::protocol::input::{Input, To};
@@ -20,6 +20,7 @@ use crate::rpc;
 use crate::server::Server;
 use crate::server::in_flight_hooks::WITH_OUTBOUND;
 use crate::server::pending_event::ResponseKind;
+use crate::server::request_context::Context;
 use crate::server::server_state::{NegotiatedSession, ServerState};
 use crate::server::session::OutboundSession;
 use crate::time::Millis;
@@ -49,8 +50,8 @@ impl RequestOptions {
         self
     }
 
-    /// Relates the request to the client's deferred request with this ticket, which must belong to the current session.
-    /// In message mode the server sends the request on the stream of the deferred request.
+    /// Relates the request to the client's deferred request with this ticket. The request goes to the session of the
+    /// deferred request. In message mode the server sends the request on the stream of the deferred request.
     #[must_use]
     pub const fn during(mut self, request: Ticket) -> Self {
         self.during = Some(request);
@@ -136,21 +137,21 @@ impl Server<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: the handshake is not complete, the connection is ending, or the related request
-    /// belongs to another [session](Server::replace_session). [`SendError::Unsupported`]: the client did not declare
-    /// the capability, the revision of the client or of the related request does not have the request, or the related
-    /// call has become a task [automatically](crate::server::Tasks::automatic). [`SendError::Gone`]: the related
-    /// request has ended, or its response is [chunked](crate::server::Call::chunked). [`SendError::Full`]: every slot
-    /// is taken. [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages;
+    /// [`SendError::NotConnected`]: the handshake of the current [session](Server::replace_session) is not complete,
+    /// and the related request belongs to no other session; or the connection is ending. [`SendError::Unsupported`]:
+    /// the client did not declare the capability, the revision of the client or of the related request does not have
+    /// the request, or the related call has become a task [automatically](crate::server::Tasks::automatic).
+    /// [`SendError::Gone`]: the related request has ended, or its response is
+    /// [chunked](crate::server::Call::chunked). [`SendError::Full`]: every slot is taken. [`SendError::Busy`]: the
+    /// transmit buffer has no space, or the space is reserved for other messages;
     /// [`Event::Writable`](crate::server::Event::Writable) reports new space. [`SendError::Unwritable`]: the request
     /// exceeds the size limit of a response, or is not valid.
     pub fn request(&mut self, input: &dyn Input, options: RequestOptions) -> Result<Ticket, SendError> {
-        let NegotiatedSession { revision, capabilities, .. } = self.ready_session()?;
-        if !input.fits(revision, capabilities) {
+        let (session, to) = self.recipient(options, self.ready_session())?;
+        if !input.fits(to.revision, to.client) {
             return Err(SendError::Unsupported);
         }
-        let to = To { revision, client: capabilities };
-        self.send_request(input.method(), options, &mut |out: &mut Writer<'_>| input.write(to, out))
+        self.send_request(session, input.method(), options, &mut |out: &mut Writer<'_>| input.write(to, out))
     }
 
     /// Pings a client of the handshake era. Allowed as soon as the server has responded to `initialize`.
@@ -161,8 +162,9 @@ impl Server<'_> {
     /// The errors of [`request`](Server::request). [`SendError::Unsupported`] concerns the related request only.
     pub fn ping(&mut self, options: RequestOptions) -> Result<Ticket, SendError> {
         let connected = matches!(self.state(), State::Negotiated | State::Serving | State::Ready);
-        self.state.peer.session.filter(|_| connected).ok_or(SendError::NotConnected)?;
-        self.send_request(methods::PING.name, options, &mut |_: &mut Writer<'_>| true)
+        let current = self.state.peer.session.filter(|_| connected).ok_or(SendError::NotConnected);
+        let (session, _) = self.recipient(options, current)?;
+        self.send_request(session, methods::PING.name, options, &mut |_: &mut Writer<'_>| true)
     }
 
     /// Cancels a request that the server sent. The ticket becomes invalid. The server sends `notifications/cancelled`
@@ -187,8 +189,38 @@ impl Server<'_> {
         self.state.peer.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
     }
 
+    /// Returns the session that gets a request, with its revision and capabilities: the session of the related request,
+    /// or the current session. `current` is the state of the current session.
+    ///
+    /// The server does not have the state of other sessions. The related request shows that its session is open.
+    fn recipient(
+        &self,
+        options: RequestOptions,
+        current: Result<NegotiatedSession, SendError>,
+    ) -> Result<(SessionKey, To), SendError> {
+        let key = self.state.session_key;
+        let related = options.during.and_then(|during| self.state.peer.in_flight.deferred(during));
+        let is_other = |inbound: &&Inbound<Context>| {
+            inbound.context.revision().era() == Era::Handshake && inbound.owner() != key.stream()
+        };
+        match related.filter(is_other) {
+            Some(_) if matches!(self.state(), State::Draining | State::Closed) => {
+                Err(SendError::NotConnected)
+            }
+            Some(inbound) => {
+                let to = To { revision: inbound.context.revision(), client: inbound.context.capabilities };
+                Ok((inbound.owner().session(), to))
+            }
+            None => {
+                let NegotiatedSession { revision, capabilities, .. } = current?;
+                Ok((key, To { revision, client: capabilities }))
+            }
+        }
+    }
+
     fn send_request(
         &mut self,
+        session: SessionKey,
         method: &str,
         options: RequestOptions,
         params: &mut dyn WriteBody,
@@ -201,11 +233,6 @@ impl Server<'_> {
                     Some(inbound) if inbound.context.revision().era() == Era::Stateless => {
                         return Err(SendError::Unsupported);
                     }
-                    // The capabilities of the current session do not apply to the related request, and the client of
-                    // the current session must not respond.
-                    Some(inbound) if inbound.owner() != self.state.session_key.stream() => {
-                        return Err(SendError::NotConnected);
-                    }
                     Some(inbound) => Routing::on_stream(OutboundMessageKind::Request, inbound.stream),
                     // The call has become a task, and its requests would need the metadata of the task.
                     None => return Err(self.reply(during).err().unwrap_or(SendError::Unsupported)),
@@ -215,8 +242,7 @@ impl Server<'_> {
         self.state.ensure_response_space()?;
         let timeout = options.timeout.unwrap_or(self.state.config.limits.request_timeout);
         let flags = if options.progress { Flags::PROGRESS } else { Flags::NONE };
-        let session = OutboundSession::new(self.state.session_key);
-        let outbound = Outbound::new(timeout, flags, session);
+        let outbound = Outbound::new(timeout, flags, OutboundSession::new(session));
         self.state.write_request(routing, outbound, method, &mut |id, out| {
             let valid = params.write(out);
             if options.progress {

@@ -177,24 +177,22 @@ fn session_messages_and_responses_belong_to_their_session() {
 
 /// A request during a call belongs to the call's session, and in `2026-07-28` servers send no requests.
 #[test]
-fn request_during_a_call_needs_the_session_of_the_call() {
+fn request_during_a_call_goes_to_the_session_of_the_call() {
     with_sessions(|mut sessions| {
-        let ready = |key| Session::ready(SessionKey(key), Revision::V2025_11_25, ClientCapabilities::ROOTS);
-        sessions.stored[1] = Some(ready(1));
-        sessions.server.replace_session(ready(2)).unwrap();
+        let ready = |key, client| Session::ready(SessionKey(key), Revision::V2025_11_25, client);
+        sessions.stored[1] = Some(ready(1, ClientCapabilities::ROOTS));
+        sessions.server.replace_session(ready(2, ClientCapabilities::NONE)).unwrap();
         sessions.post(1, 2, &call(1));
         let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
         let params = format!(r#"{{"name":"defer","_meta":{{{meta}}}}}"#);
         let stateless = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{params}}}"#);
         sessions.post(2, 2, &stateless);
-        let during = |number: usize| RequestOptions::DEFAULT.during(sessions.tickets[number]);
-        for (number, error) in [(0, SendError::NotConnected), (1, SendError::Unsupported)] {
-            assert_eq!(sessions.server.request(&ListRoots, during(number)), Err(error));
-            assert_eq!(sessions.server.ping(during(number)), Err(error));
-        }
-        let options = during(0);
-        sessions.select(1);
-        sessions.server.request(&ListRoots, options).unwrap();
+        let [during, stateless] = [0, 1].map(|at| RequestOptions::DEFAULT.during(sessions.tickets[at]));
+        assert_eq!(sessions.server.request(&ListRoots, stateless), Err(SendError::Unsupported));
+        assert_eq!(sessions.server.ping(stateless), Err(SendError::Unsupported));
+        assert_eq!(sessions.server.request(&ListRoots, RequestOptions::DEFAULT), Err(SendError::Unsupported));
+        // Session 2 is current, and its client did not declare roots.
+        sessions.server.request(&ListRoots, during).unwrap();
         sessions
             .expect(&[r#"Request(StreamId(65538)) {"jsonrpc":"2.0","id":3,"method":"roots/list"}"#.into()]);
         let response = r#"{"jsonrpc":"2.0","id":3,"result":{"roots":[]}}"#;
@@ -204,6 +202,11 @@ fn request_during_a_call_needs_the_session_of_the_call() {
             sessions.events,
             ["a response that matches no request in flight", r#"Result({"roots":[]})"#]
         );
+        sessions.select(2);
+        sessions.server.ping(during).unwrap();
+        sessions.expect(&[r#"Request(StreamId(65538)) {"jsonrpc":"2.0","id":7,"method":"ping"}"#.into()]);
+        sessions.server.shutdown(Millis(0));
+        assert_eq!(sessions.server.ping(during), Err(SendError::NotConnected));
     });
 }
 
