@@ -5,6 +5,27 @@
 use super::skip::{after_space, text_length, value_length};
 use super::value::next_item;
 
+/// Returns the text after the opening brace of an object. Returns `None` for any other value.
+pub(crate) fn object_text(value: &[u8]) -> Option<&[u8]> {
+    match after_space(value) {
+        [b'{', text @ ..] => Some(text),
+        _ => None,
+    }
+}
+
+/// Returns the text from the value of an object's first member with this name. Compares the names as written. Returns
+/// `None` if no such member has arrived.
+pub(crate) fn first_member<'t>(object: &'t [u8], name: &[u8]) -> Option<&'t [u8]> {
+    let mut rest = object_text(object)?;
+    loop {
+        match next_entry(rest)? {
+            PartialEntry::Member { name: found, value } if found == name => return Some(value),
+            PartialEntry::Member { value, .. } => rest = after_value(value)?,
+            PartialEntry::End(_) => return None,
+        }
+    }
+}
+
 /// The next entry of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PartialEntry<'t> {

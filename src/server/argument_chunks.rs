@@ -5,7 +5,7 @@
 //! does not link this code.
 
 use crate::framing::LineDecoder;
-use crate::json::partial::{PartialEntry, after_value, next_entry, string_length};
+use crate::json::partial::{PartialEntry, after_value, first_member, next_entry, object_text, string_length};
 use crate::json::{Json, Member, Span, Str, decode_text_in_place, text_of};
 use crate::peer::lifecycle::State;
 use crate::platform::copy;
@@ -143,17 +143,31 @@ struct FoundArgument<'c> {
     start: usize,
 }
 
+impl FoundArgument<'_> {
+    /// Returns whether a call has this argument. Of several members with the same name, the last one counts, so the
+    /// call may have another tool or another string.
+    fn is_last(&self, line: &[u8], call: &Spans) -> bool {
+        let name = rpc::view(line, call.subject).string();
+        let mut found = [Span::MISSING];
+        let arguments = rpc::view(line, call.arguments);
+        arguments.find_spans(call.arguments.start, &[self.tool.streamed.unwrap_or_default()], &mut found);
+        let [argument] = found;
+        name.is_some_and(|name| name == *self.tool.name()) && argument.start.wrapping_add(1) == self.start
+    }
+}
+
 /// Finds the streamed argument in the current line. The line may be incomplete. Returns `None` if there is no such
 /// argument so far.
+///
+/// Of several members with the same name on the path, the first one counts. So all chunks belong to the same string.
 fn find_argument<'c>(input: &LineDecoder<'_>, config: &'c ServerConfig<'c>) -> Option<FoundArgument<'c>> {
     let (line, scanner) = (input.text_so_far(), input.scanner());
     let offset = |tail: &[u8]| line.len().wrapping_sub(tail.len());
     let method = scanner.span(Member::Method);
-    let params = scanner.member(Member::Params)?.start;
     if !rpc::view(line, method).string()?.is_name(methods::TOOLS_CALL.name) {
         return None;
     }
-    let mut rest = object_text(line.get(params..)?)?;
+    let mut rest = object_text(first_member(line, b"params")?)?;
     let mut tool: Option<&Tool<'_>> = None;
     let arguments = loop {
         let PartialEntry::Member { name, value } = next_entry(rest)? else { return None };
@@ -176,14 +190,6 @@ fn find_argument<'c>(input: &LineDecoder<'_>, config: &'c ServerConfig<'c>) -> O
             return Some(FoundArgument { tool, before, start: offset(text) });
         }
         rest = after_value(value)?;
-    }
-}
-
-/// Returns the text after the opening brace of an object. Returns `None` for any other value.
-fn object_text(value: &[u8]) -> Option<&[u8]> {
-    match value {
-        [b'{', text @ ..] => Some(text),
-        _ => None,
     }
 }
 
@@ -261,15 +267,15 @@ fn end_line(server: &mut Server<'_>, outcome: Received, spans: &Spans) -> bool {
     let Server { input, state } = server;
     if let (Received::Event, Some(PendingEvent::Request { context, .. })) = (outcome, state.pending_event) {
         let is_call = matches!(context.kind, RequestKind::CallTool { .. });
-        let name = rpc::view(input.bytes(), spans.subject).string();
-        let chunked = find_argument(input, state.config).map(|found| found.tool.name());
-        if is_call && name.zip(chunked).is_some_and(|(name, chunked)| name == *chunked) {
+        let found = find_argument(input, state.config).filter(|_| is_call);
+        if found.is_some_and(|found| found.is_last(input.bytes(), spans)) {
             input.set_chunked(false);
             return true;
         }
     }
     match state.pending_event {
-        // Duplicate members have turned the call into another message. The event of this message follows the abort.
+        // Duplicate members have turned the call into another message, or replaced the streamed argument. The event of
+        // the message follows the abort.
         Some(_) => input.abort_chunks(),
         None => {
             input.set_chunked(false);

@@ -33,6 +33,26 @@ fn invalid_end_of_a_line_aborts_its_chunks() {
             0,
         ),
         ("\u{18}".to_owned(), "NotJson", 0),
+        // The last of several members with the same name counts, as in a line without chunks.
+        ("\",\"data\":\"last\"}},\"jsonrpc\":\"2.0\",\"id\":1}".to_owned(), "[write last -]", 1),
+        (
+            "\"},\"arguments\":{\"data\":\"last\"}},\"jsonrpc\":\"2.0\",\"id\":1}".to_owned(),
+            "[write last -]",
+            1,
+        ),
+        (
+            "\"}},\"params\":{\"name\":\"write\",\"arguments\":{\"data\":\"last\"}},\"jsonrpc\":\"2.0\",\"id\":1}"
+                .to_owned(),
+            "[write last -]",
+            1,
+        ),
+        (
+            format!(
+                "\"}}}},\"params\":{{\"name\":\"write\",\"arguments\":{{\"data\":\"{long}\"}}}},\"jsonrpc\":\"2.0\",\"id\":1}}"
+            ),
+            "LineTooLong",
+            -32600,
+        ),
     ];
     for (end, event, code) in table {
         for size in [1, 9, usize::MAX] {
