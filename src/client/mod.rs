@@ -190,8 +190,10 @@ impl Client<'_> {
         self.state.peer.output.trim();
     }
 
-    /// Returns the number of late messages: cancellations, progress and subscription notifications that arrived after
-    /// the end of their request. Late messages are not errors, because messages of the two peers can cross: see
+    /// Returns the number of late notifications: cancellations that match no request in flight, and progress and
+    /// subscription notifications of requests that have ended. Late responses are not counted.
+    ///
+    /// Such a notification is no error, because messages of the two peers can cross: see
     /// [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at 65,535.
     #[cfg(feature = "alloc")]
     #[must_use]

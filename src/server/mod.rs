@@ -328,9 +328,10 @@ impl Server<'_> {
         self.state.peer.in_flight.inbound_requests().count()
     }
 
-    /// Returns the number of late cancellations and progress notifications.
+    /// Returns the number of late notifications: cancellations that match no request in flight, and progress of
+    /// requests that have ended. Late responses are not counted.
     ///
-    /// Such a message is no error, because messages of the two peers can cross: see
+    /// Such a notification is no error, because messages of the two peers can cross: see
     /// [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at 65,535.
     #[cfg(feature = "alloc")]
     #[must_use]
