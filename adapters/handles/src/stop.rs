@@ -25,7 +25,7 @@ struct State {
     listeners: Vec<(u64, OnStop)>,
 }
 
-type OnStop = Box<dyn Fn(Duration) + Send>;
+type OnStop = Arc<dyn Fn(Duration) + Send + Sync>;
 
 impl Stop {
     /// Creates an unused switch.
@@ -40,10 +40,13 @@ impl Stop {
     /// response. Clients have two more seconds to read the last responses. Worker threads have one more second to
     /// notice their cancellation. A repeated call replaces the time.
     pub fn within(&self, time: Duration) {
-        let mut state = lock(&self.state);
         let now = Instant::now();
-        state.until = Some(now.checked_add(time).unwrap_or(now + MAX_TIME));
-        state.listeners.iter().for_each(|(_, on_stop)| on_stop(time));
+        let listeners = {
+            let mut state = lock(&self.state);
+            state.until = Some(now.checked_add(time).unwrap_or(now + MAX_TIME));
+            state.listeners.clone()
+        };
+        listeners.iter().for_each(|(_, on_stop)| on_stop(time));
     }
 
     /// Returns whether [`within`](Stop::within) was called.
@@ -55,16 +58,20 @@ impl Stop {
     /// Registers a callback of an adapter. Each call of [`within`](Stop::within) passes its time to `on_stop`.
     ///
     /// If the switch was used before, this method also calls `on_stop` immediately, with the remaining time. `on_stop`
-    /// must not block, and must not use the switch, which is locked.
+    /// must not block. A call that has begun when the registration is dropped still finishes.
     #[must_use = "dropping the registration removes the callback"]
-    pub fn on_stop(&self, on_stop: impl Fn(Duration) + Send + 'static) -> StopListener {
-        let mut state = lock(&self.state);
-        if let Some(until) = state.until {
+    pub fn on_stop(&self, on_stop: impl Fn(Duration) + Send + Sync + 'static) -> StopListener {
+        let on_stop: OnStop = Arc::new(on_stop);
+        let (number, until) = {
+            let mut state = lock(&self.state);
+            state.last_number += 1;
+            let number = state.last_number;
+            state.listeners.push((number, Arc::clone(&on_stop)));
+            (number, state.until)
+        };
+        if let Some(until) = until {
             on_stop(until.saturating_duration_since(Instant::now()));
         }
-        state.last_number += 1;
-        let number = state.last_number;
-        state.listeners.push((number, Box::new(on_stop)));
         StopListener { stop: self.clone(), number }
     }
 }
@@ -96,5 +103,36 @@ impl Drop for StopListener {
             at.map(|at| state.listeners.swap_remove(at))
         };
         drop(removed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::thread;
+
+    #[test]
+    fn callback_may_use_the_switch() {
+        let (sender, calls) = mpsc::channel();
+        // Another thread, so that a deadlock fails the test.
+        thread::spawn(move || {
+            let stop = Stop::new();
+            let register = || {
+                let (inner, sender) = (stop.clone(), sender.clone());
+                stop.on_stop(move |_| {
+                    drop(inner.on_stop(|_| {}));
+                    _ = sender.send(inner.is_used());
+                })
+            };
+            let before = register();
+            stop.within(Duration::ZERO);
+            drop(before);
+            drop(register());
+        });
+        for call in ["use", "registration after the use"] {
+            assert_eq!(calls.recv_timeout(Duration::from_secs(10)), Ok(true), "{call}");
+        }
+        assert!(calls.recv_timeout(Duration::from_secs(10)).is_err(), "no other call");
     }
 }
