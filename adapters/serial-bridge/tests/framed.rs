@@ -59,12 +59,14 @@ fn text_between_frames_is_shown() {
 }
 
 #[test]
-fn request_to_a_board_that_is_off_fails_at_the_time_limit() {
+fn requests_to_a_board_that_is_off_fail_at_the_time_limit() {
     let wire = Wire::new();
     let mut client = BridgeClient::new(&[&wire.path, "--framed", "--settle", "100", "--timeout", "400"]);
     client.send_first(Era::Handshake);
     client.call(Era::Handshake, 1, "hello");
-    client.expect_line(r#""id":1,"error":{"code":-32603,"message":"the board did not respond in time"}"#);
+    let why = "the board did not respond in time";
+    client.expect_line(&format!(r#""id":0,"error":{{"code":-32603,"message":"{why}. Is it switched on?"}}"#));
+    client.expect_line(&format!(r#""id":1,"error":{{"code":-32603,"message":"{why}"}}"#));
 }
 
 #[test]
