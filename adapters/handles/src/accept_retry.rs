@@ -13,7 +13,7 @@ pub struct AcceptRetry {
 const MAX_FAILURES: u32 = 100;
 
 impl AcceptRetry {
-    /// Pause after a failure. A possible cause is the limit of open files.
+    /// Pause after a failure. The limit of open files is a possible cause of the failure.
     pub const PAUSE: Duration = Duration::from_millis(100);
 
     /// Time for open connections to finish when the listener stops because of failures.
@@ -27,8 +27,8 @@ impl AcceptRetry {
     /// Records a failure. Returns the pause before the next attempt, which may be zero.
     ///
     /// # Errors
-    /// `accept` has failed 101 times without a success, which takes about ten seconds, or the socket no longer listens.
-    /// A failure that needs no pause does not count.
+    /// `accept` has failed 101 times without a success (about ten seconds), or the socket no longer listens. A failure
+    /// that needs no pause does not count.
     pub fn failed(&mut self, error: io::Error) -> io::Result<Duration> {
         use ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, InvalidInput, WouldBlock};
         match error.kind() {

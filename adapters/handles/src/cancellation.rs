@@ -24,7 +24,8 @@ impl std::error::Error for Cancelled {}
 
 /// An observer of one request's cancellation. Clones observe the same request.
 ///
-/// A request is also cancelled if its timeout expires, the session restarts, or the connection closes.
+/// The client can cancel the request. The request is also cancelled if its timeout expires, the session restarts, or
+/// the connection closes.
 #[derive(Debug, Clone)]
 pub struct Cancellation {
     task: Arc<Task>,

@@ -105,9 +105,9 @@ impl ClientHandle {
 
     /// Calls a tool, and returns as soon as the call has become a task or has its result.
     ///
-    /// The settings must have enabled [`tasks`](crate::ClientSettings::tasks). In `2025-11-25`, a call without
-    /// [`CallOptions::task`] requests a task whose time to live the server chooses. A server of `2025-11-25` refuses
-    /// the call if the tool does not support tasks.
+    /// The settings must have enabled [`tasks`](crate::ClientSettings::tasks). If `options` has no
+    /// [`task`](CallOptions::task), the server chooses the time to live of the task (`2025-11-25`). A server of
+    /// `2025-11-25` refuses the call if the tool does not support tasks.
     ///
     /// ```no_run
     /// # use mcp_proto_handles::{CallError, CallOptions, ClientHandle, TaskCall};
@@ -221,8 +221,8 @@ impl ClientHandle {
     /// The limit also applies to a [`close`](ClientHandle::close) in progress. The first half of the time is for unsent
     /// messages and, over HTTP, for the end of the session on the server. Then the client closes the stdin of a child
     /// process. After three quarters of the time, the client sends SIGTERM on Unix, and kills the process on other
-    /// systems. At the end of the time, the client kills the process. The client may end earlier, because its
-    /// grace period and the times of [`Ending`](crate::Ending) still apply.
+    /// systems. At the end of the time, the client kills the process. Each step may begin earlier, because the grace
+    /// period and the times of [`Ending`](crate::Ending) still apply.
     pub async fn close_within(&self, time: Duration) -> Option<ExitStatus> {
         self.inner.shared.close(Some(time));
         self.inner.shared.wait_closed().await

@@ -40,7 +40,7 @@ pub struct ClientSettings {
     pub client_tasks: Option<fn() -> TaskOptions>,
     /// The names of the extensions to declare, each with the JSON text of its settings.
     pub extensions: &'static [(&'static str, &'static str)],
-    /// The methods of extensions whose server requests the client handles.
+    /// The methods of the extension requests that the client handles.
     pub methods: &'static [&'static str],
     /// The values of `resultType` that the client accepts, besides those of the specification.
     pub result_types: &'static [&'static str],

@@ -56,7 +56,7 @@ pub(crate) enum Command {
     /// The application's response to a server request or a required input.
     Respond(ResponseTarget, InputResponse),
     RootsChanged,
-    /// Closes the connection. The optional time limits the wait for unsent messages.
+    /// Closes the connection. `Some` contains the maximum wait for unsent messages.
     Close(Option<Duration>),
 }
 
@@ -218,7 +218,7 @@ impl ClientShared {
     }
 
     /// Waits until the connection is closed and no other connection follows. Returns the exit status of a child
-    /// process, or `None` if there is none.
+    /// process, or `None` if there is no status.
     pub async fn wait_closed(&self) -> Option<ExitStatus> {
         self.state.wait_until(|state| state.final_status).await
     }

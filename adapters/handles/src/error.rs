@@ -37,7 +37,7 @@ impl fmt::Debug for ServeError {
 
 impl std::error::Error for ServeError {}
 
-/// The suffix of an error text: a message exceeds this limit in bytes.
+/// The end of an error text, for a message that is longer than this number of bytes.
 pub(crate) struct LongerThan(pub(crate) usize);
 
 impl fmt::Display for LongerThan {

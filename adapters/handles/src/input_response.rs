@@ -65,8 +65,8 @@ impl ClientSession {
         }
     }
 
-    /// Stores a response of the application until it can be sent. An error response to a required input instead cancels
-    /// the request of the client, which then fails.
+    /// Stores a response of the application until it can be sent. An error response to a required input is not stored:
+    /// it cancels the request of the client, which then fails.
     pub(crate) fn accept_response(
         &mut self,
         client: &mut Client<'_>,

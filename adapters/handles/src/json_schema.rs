@@ -81,7 +81,7 @@ pub fn arguments<T: JsonSchema>(name: &'static str) -> Tool<'static> {
 /// [`Call::structured`](mcp_proto::server::Call::structured), so `T` must also derive `Serialize`.
 ///
 /// # Panics
-/// The schema of `T` does not describe an object, as in [`arguments`].
+/// The schema of `T` does not describe an object: see [`arguments`].
 #[must_use]
 pub fn result<T: JsonSchema>(tool: Tool<'static>) -> Tool<'static> {
     tool.output_schema(generate::<T>(Contract::Serialize).0)
@@ -205,7 +205,7 @@ fn describes_object<'s>(part: &'s Value, root: &'s Value, visited: &mut Vec<&'s 
             return true;
         }
         visited.push(reference);
-        // A name with a percent-encoded character is not found, and counts as an object.
+        // A reference with a percent-encoded character is not found. Its schema counts as an object.
         let target = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
         return target.is_none_or(|target| describes_object(target, root, visited));
     }

@@ -5,7 +5,7 @@
 //!
 //! - **The event loop** owns the state machine. Between two events, the event loop calls [`ClientSession`] (client) or
 //!   [`ServerShared`] (server). Both apply the commands of the handles, and return the time by which the event loop
-//!   must call again.
+//!   must call them again.
 //! - **The handles** ([`ClientHandle`], [`Responder`], …) work from any thread or task. Operations that wait are plain
 //!   [`Future`]s: async code awaits them, a thread [blocks on them](block_on()).
 //!

@@ -109,7 +109,7 @@ pub struct Progress {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskUpdate {
-    /// The id, with which [`ClientHandle::resume_task`](crate::ClientHandle::resume_task) continues after a restart.
+    /// The id. Pass it to [`ClientHandle::resume_task`](crate::ClientHandle::resume_task) after a restart.
     pub id: String,
     /// The status, if its name is known.
     pub status: Option<TaskStatus>,

@@ -165,7 +165,8 @@ impl RequestState {
         })
     }
 
-    /// Returns whether the stream of this subscription has closed before, so that the subscription is sent again.
+    /// Returns whether the request is a subscription whose stream has closed. The client sends such a subscription
+    /// again.
     pub(crate) fn has_attempts(&self) -> bool {
         self.state.with(|state| state.attempts.is_some())
     }
@@ -184,9 +185,9 @@ impl RequestState {
         });
     }
 
-    /// Sets the result, unless the request already has one. Ends the request, and then closes the notification queue,
-    /// unless the result is an acknowledged subscription. A consumer that sees the end of the queue therefore also sees
-    /// the failure.
+    /// Sets the result, unless the request already has one. Unless the result is an acknowledged subscription, also
+    /// ends the request, and then closes the notification queue. A consumer that sees the end of the queue therefore
+    /// also sees the failure.
     pub(crate) fn complete(&self, result: Result<ResponseBody, CallError>) {
         let is_end = !matches!(result, Ok(ResponseBody::Listening(..)));
         self.state.update(|state| {

@@ -33,7 +33,7 @@ impl ServerShared {
     /// See [`Server::notify`](mcp_proto::Server::notify) and
     /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription). Sends nothing if `params` serializes
     /// neither to an object nor to `null`, or if there is no such session or request. Also sends nothing if `ticket` is
-    /// `None` and the transport has many sessions. Waits until the queue has space.
+    /// `None` and the transport has many sessions. Waits until the queue of commands has space.
     pub fn notify<T: Serialize + ?Sized>(
         &self,
         ticket: Option<Ticket>,
@@ -51,20 +51,20 @@ impl ServerShared {
         }
     }
 
-    /// Sends a notification that belongs to no request, if the transport has one session. Waits until the queue has
-    /// space.
+    /// Sends a notification that belongs to no request, if the transport has one session. Waits until the queue of
+    /// commands has space.
     pub(crate) async fn send_to_session(&self, command: Option<ServerCommand>) {
         self.send_notification(command.filter(|_| !self.has_sessions), None).await;
     }
 
-    /// Sends a log message that belongs to no request. Waits until the queue has space. Sends nothing if the transport
-    /// has many sessions.
+    /// Sends a log message that belongs to no request. Waits until the queue of commands has space. Sends nothing if
+    /// the transport has many sessions.
     pub async fn log(&self, level: Level, text: String) {
         self.log_data(level, None, &text).await;
     }
 
-    /// Sends a log message with data. The message belongs to no request. Sends nothing if the data does not
-    /// serialize, or if the transport has many sessions. Waits until the queue has space.
+    /// Sends a log message with data. The message belongs to no request. Sends nothing if the data does not serialize,
+    /// or if the transport has many sessions. Waits until the queue of commands has space.
     pub fn log_data<T: Serialize + ?Sized>(
         &self,
         level: Level,
@@ -74,8 +74,8 @@ impl ServerShared {
         self.send_to_session(ServerCommand::log(None, level, logger, data))
     }
 
-    /// Notifies the client that an elicitation in URL mode is complete. Waits until the queue has space. Sends nothing
-    /// if the transport has many sessions.
+    /// Notifies the client that an elicitation in URL mode is complete. Waits until the queue of commands has space.
+    /// Sends nothing if the transport has many sessions.
     pub async fn elicitation_complete(&self, id: &str) {
         self.send_to_session(Some(ServerCommand::elicitation_complete(None, id.into()))).await;
     }

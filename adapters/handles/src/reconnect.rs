@@ -34,8 +34,8 @@ const STABLE: Millis = Millis::seconds(10);
 pub struct Reconnect {
     /// Maximum number of attempts until a connection has been open for ten seconds.
     pub attempts: u32,
-    /// The pause before the first attempt. The pause doubles with each attempt, up to 30 seconds. A longer pause stays
-    /// the same.
+    /// The pause before the first attempt. The pause doubles with each attempt, up to 30 seconds. A first pause of more
+    /// than 30 seconds stays the same.
     pub pause: Duration,
 }
 
@@ -72,7 +72,7 @@ impl StreamAttempts {
     }
 
     /// Takes one attempt, and returns its time. Returns `None` if no attempt is left. `was_open` is whether the server
-    /// has acknowledged the last attempt. If so, and if that attempt was ten seconds ago or earlier, all attempts are
+    /// has acknowledged the last attempt. If so, and if that attempt was at least ten seconds ago, all attempts are
     /// available again. `least` is the shortest pause.
     pub(crate) fn take(
         &mut self,
@@ -101,9 +101,9 @@ pub(crate) struct ClosedStream {
 }
 
 impl ClientSession {
-    /// Keeps a subscription whose HTTP stream has closed with this error, if the client sends the subscription again.
-    /// Otherwise returns the error: it does not come from the stream, the owner does not reconnect, the client is
-    /// closing, or the server has never acknowledged the subscription.
+    /// Keeps a subscription whose HTTP stream has closed with this error, so that the client sends the subscription
+    /// again. Returns the error if it does not come from the stream, or if the server has never acknowledged the
+    /// subscription. Also returns the error if the client is closing or the owner does not reconnect.
     pub(crate) fn listen_again_later(
         &mut self,
         state: &Arc<RequestState>,
@@ -123,7 +123,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Sends each subscription again whose next attempt is due. Fails a subscription that has no attempt left. Returns
+    /// Sends again each subscription whose next attempt is due. Fails a subscription that has no attempt left. Returns
     /// the time of the next attempt, or `None` if no subscription waits.
     pub(crate) fn send_subscriptions_again(&mut self, now: Millis) -> Option<Millis> {
         let all = self.reconnect?;

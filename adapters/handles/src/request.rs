@@ -42,7 +42,7 @@ pub(crate) enum Request {
     Listen {
         lists: Vec<Listed>,
         uris: Vec<String>,
-        /// Names and JSON texts of the members of extensions.
+        /// The filter members that extensions define: names and JSON texts.
         members: Arguments,
     },
     Ping,

@@ -97,16 +97,16 @@ impl Responder {
     }
 
     /// Responds with content that the returned writer takes in chunks. The content may be larger than the transmit
-    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). On lines, waits until no other chunked response
-    /// is open.
+    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). On a transport of lines, waits until no other
+    /// chunked response is open.
     ///
-    /// On lines, all other messages wait for the end of the chunked response. Between two chunks, the notifications of
-    /// all senders are queued without a limit. The caller must not wait for a request to the client between two chunks,
-    /// because the client would receive the request only after the response.
+    /// On a transport of lines, all other messages wait for the end of the chunked response. Between two chunks, the
+    /// notifications of all senders are then queued without a limit. The caller must not wait for a request to the
+    /// client between two chunks, because the client would receive the request only after the response.
     ///
     /// While the response is open, the timeout is
-    /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and every chunk restarts the
-    /// timeout. The future must be awaited to the end: dropping it fails the request.
+    /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and every chunk restarts the timeout.
+    /// The returned future must be awaited to the end: dropping it fails the request.
     ///
     /// ```
     /// # use mcp_proto::server::ChunkedContent;
@@ -189,10 +189,10 @@ impl Responder {
 
     /// Sends a progress notification, if the client requested progress.
     ///
-    /// `progress` must increase with each call; `message` may be empty. Waits while the queue of commands is full,
-    /// for example because the client does not read. Does not wait on the thread of the event loop, if the request is
-    /// [cancelled](Responder::is_cancelled), or on lines between the chunks of a response. Pass a `format!` as the
-    /// message, because a `format_args!` cannot be held across an await point.
+    /// `progress` must increase with each call; `message` may be empty. Waits while the queue of commands is full, for
+    /// example because the client does not read. Does not wait on the thread of the event loop, or if the request is
+    /// [cancelled](Responder::is_cancelled). On a transport of lines, does not wait between the chunks of a response
+    /// either. Pass a `format!` as the message, because a `format_args!` cannot be held across an await point.
     pub fn progress<P: Into<Decimal>, M: Display>(
         &self,
         progress: P,

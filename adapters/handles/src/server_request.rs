@@ -14,8 +14,8 @@ use crate::owned::{view, write_members};
 
 /// A request of the server to the client.
 ///
-/// The server requests the roots, input of the user by form or URL, or a message from the model. The method can also
-/// be one of an extension. The contents come from the server and are not verified.
+/// The server requests the roots, input of the user by form or URL, or a message from the model. The request can also
+/// have a method of an extension. The contents come from the server and are not verified.
 ///
 /// See `Connector::on_server_request`.
 #[derive(Debug)]
@@ -293,7 +293,8 @@ impl Drop for ServerRequestResponder {
     }
 }
 
-/// A request that the application handles. Dropping this value cancels the [`Cancellation`] of the request.
+/// A request that the application handles. After the drop of this value, [`Cancellation::is_cancelled`] returns `true`
+/// for the request.
 #[derive(Debug)]
 pub(crate) struct HandlerCall(Arc<Task>);
 

@@ -32,8 +32,8 @@ pub struct HttpExchanges {
     endpoint: HttpEndpoint,
     uri: Uri,
     http: HttpClient<'static, Vec<Exchange<'static>>>,
-    /// Reports to handle before the reports of the HTTP library: the rest of a body, and requests that cannot
-    /// be sent.
+    /// Reports to handle before the reports of the HTTP library: the rest of a body, and the ends of requests that
+    /// cannot be sent.
     reports: VecDeque<HttpReport>,
     /// The statuses with which the server refused requests, for exchanges that have not ended.
     refusals: HashMap<ExchangeId, HttpFailure>,
@@ -179,7 +179,7 @@ impl HttpExchanges {
     /// Begins to send a message, and returns the action for the owner. Returns `None` if the message must wait: pass
     /// the message again later.
     pub fn send(&mut self, message: &OutboundMessage<'_>) -> Option<HttpAction> {
-        // After the end of the session, the server would process requests whose responses cannot arrive.
+        // Nothing is sent after the end of the session: the responses to such requests could not arrive.
         if self.is_lost {
             return None;
         }
@@ -191,9 +191,9 @@ impl HttpExchanges {
         }
     }
 
-    /// Begins a request that needs no new message, or ends an exchange. An exchange ends if its stream stays open after
-    /// the response, or if the server does not respond to its notification or response in time. Returns the action for
-    /// the owner, or `None` if nothing is due.
+    /// Begins a request that needs no new message, or ends an exchange. An exchange is ended if its stream stays open
+    /// after the response. An exchange with a notification or a response of the client is ended if the server does not
+    /// respond in time. Returns the action for the owner, or `None` if nothing is due.
     pub fn send_due(&mut self, now: Millis) -> Option<HttpAction> {
         let exchange = self.http.poll(now)?;
         Some(self.request(exchange, None))
@@ -305,7 +305,7 @@ impl HttpExchanges {
                 let failure = failure.unwrap_or_else(|| HttpFailure::no_message(&self.endpoint.url));
                 take(HttpReceived::Closed(stream, Some(failure)));
             }
-            // The application needs the header fields, which the message does not contain.
+            // The failure replaces the message, because only the failure contains the header fields.
             Finish::Message(inbound) if failure.as_ref().is_some_and(has_advice) => {
                 take(HttpReceived::Closed(inbound.stream, failure));
             }

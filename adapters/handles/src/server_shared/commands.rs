@@ -57,11 +57,11 @@ impl State {
         urgent > 0
     }
 
-    /// Returns whether a sender of a notification or a request may queue its command: if the queue has space, if a
-    /// chunk writer is idle (on lines), or if the connection is closed.
+    /// Returns whether a sender of a notification or a request may queue its command: if the queue has space, or the
+    /// connection is closed. Also returns `true` if a chunk writer is idle, and the transport has one session.
     ///
-    /// On lines, the queue is blocked until the open response ends. The task of an idle writer may be the sender, so
-    /// the sender must not wait for the end of this response.
+    /// With one session, the queue is blocked until the open response ends. The task of an idle writer may be the
+    /// sender, so the sender must not wait for the end of this response.
     pub(super) fn may_send(&self, has_sessions: bool) -> bool {
         let awaits_writer = self.idle_writers > 0 && !has_sessions;
         self.commands.len() < MAX_QUEUED_COMMANDS || awaits_writer || self.is_closed

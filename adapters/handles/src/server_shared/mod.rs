@@ -33,8 +33,8 @@ const MAX_QUEUED_COMMANDS: usize = 64;
 
 /// State shared between a server's handles and its event loop.
 ///
-/// Methods that wait until the queue has space do not wait on the thread of the event loop, or if the connection is
-/// closed. The owner of the [`Server`] runs this loop:
+/// Methods that wait until the queue of commands has space do not wait on the thread of the event loop, or if the
+/// connection is closed. The owner of the [`Server`] runs this loop:
 ///
 /// ```ignore
 /// let _guard = shared.close_guard();
@@ -62,8 +62,8 @@ pub struct ServerShared {
     /// never wait.
     owner: Mutex<Option<ThreadId>>,
     hooks: Hooks,
-    /// The record of the request that the handler receives. `None` after the handler has deferred the request or
-    /// returned.
+    /// The record of the request that the handler receives. `None` after the handler has returned, or has deferred the
+    /// request.
     current: Mutex<Option<Box<RequestRecord>>>,
 }
 
@@ -308,8 +308,8 @@ impl ServerShared {
 
     /// Returns whether the connection must end, although responses are unsent.
     ///
-    /// Returns `true` from two seconds after the time limit of a [`shutdown`](ServerShared::shutdown) on, and `false`
-    /// if no limit is set. A connection lasts that long only if the client does not read its responses.
+    /// Returns `true` once two seconds have passed since the time limit of a [`shutdown`](ServerShared::shutdown).
+    /// Returns `false` if no limit is set. A connection lasts that long only if the client does not read its responses.
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {
         self.state.with(|state| state.shutdown_deadline).is_some_and(|at| at.plus(LAST_RESPONSES) <= now)

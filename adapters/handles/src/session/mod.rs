@@ -206,8 +206,8 @@ impl ClientSession {
     fn execute(&mut self, client: &mut Client<'_>, command: Command, now: Millis) {
         match command {
             Command::Start(state) => {
-                // No timeout applies to an unsent subscription that is sent again, because the number of attempts
-                // limits it.
+                // An unsent subscription that is sent again needs no timeout, because the number of its attempts is
+                // limited.
                 if state.has_attempts() {
                     return self.unsent.push_front((state, Millis::MAX));
                 }
