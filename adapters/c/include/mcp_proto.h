@@ -77,7 +77,8 @@
 // The tool does not interact with external entities.
 #define MCP_TOOL_CLOSED_WORLD 8
 
-// The result of a function. A function that returns an error has had no effect, unless its description says otherwise.
+// The result of a function. A function that returns an error has had no effect. The description of a function names
+// the exceptions.
 enum mcp_status_t
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -389,7 +390,8 @@ mcp_status_t mcp_call_invalid(mcp_call_t *call,
 // Responds to a tool call with structured content, and repeats the content as text.
 //
 // If `json` is not JSON, the server responds with an error, and an event `MCP_EVENT_PROTOCOL_ERROR` follows. Before
-// 2026-07-28, the response contains a value other than an object only as text; before 2025-06-18, any value.
+// 2026-07-28, the response contains a value other than an object only as text. Before 2025-06-18, the response
+// contains every value only as text.
 //
 // # Safety
 // `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `json` is a string.
@@ -408,8 +410,8 @@ mcp_status_t mcp_call_error(mcp_call_t *call,
 // be NULL.
 //
 // Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, or `progress` has not increased;
-// `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space for the response. The request stays
-// open.
+// `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space that is reserved for the response. The
+// request stays open.
 //
 // # Safety
 // `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `message` is a string or
@@ -433,7 +435,7 @@ mcp_status_t mcp_call_defer(mcp_call_t *call,
                             uint64_t timeout,
                             uint64_t *ticket);
 
-// Responds with text to a request to read a resource. `resource` is the entry of the table, at the index of the event.
+// Responds with text to a request to read a resource. `resource` is the table entry at the `index` of the event.
 //
 // # Safety
 // `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `resource` is an entry
@@ -442,8 +444,7 @@ mcp_status_t mcp_read_text(mcp_call_t *call,
                            const mcp_resource_t *resource,
                            const char *text);
 
-// Responds with bytes to a request to read a resource. `resource` is the entry of the table, at the index of the
-// event.
+// Responds with bytes to a request to read a resource. `resource` is the table entry at the `index` of the event.
 //
 // # Safety
 // `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `resource` is an entry
@@ -472,8 +473,8 @@ mcp_status_t mcp_client_init(mcp_client_t *client,
                              uint8_t *tx,
                              size_t tx_size);
 
-// Lends storage for requests in flight. Call this before the first poll. A slot needs 16 bytes of `text`,
-// or more for a server that wants requests again (`MCP_CLIENT_INPUT_REQUIRED`): the client stores the server's
+// Lends storage for requests in flight. Call this before the first poll. A slot needs 16 bytes of `text`. A slot needs
+// more if the server requires input (`MCP_CLIENT_INPUT_REQUIRED`), because the client then stores the server's
 // `requestState` with its quotes. With too few bytes, such a request ends with `MCP_CLIENT_FAILED`.
 //
 // Errors: `MCP_ERROR_NULL` for a NULL array whose size is not 0.
@@ -509,8 +510,9 @@ const uint8_t *mcp_client_output(mcp_client_t *client,
 
 // Reports that the first `count` bytes of the output were sent. Call this at most once after each poll.
 //
-// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has reported sent bytes
-// since then, or another function has made the bytes invalid. The next output then contains these bytes again.
+// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has already reported sent
+// bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
+// the bytes of the failed report again.
 //
 // # Safety
 // `client` is initialized.
@@ -538,8 +540,9 @@ uint8_t *mcp_client_input(mcp_client_t *client,
 
 // Reports that `count` bytes were received into the space. Call this at most once after each poll.
 //
-// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has passed received bytes
-// since then, or another function has made the space invalid. The client then has not received these bytes.
+// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has already passed
+// received bytes after this poll, or another function has made the space invalid. The client then has not received
+// these bytes.
 //
 // # Safety
 // `client` is initialized.
@@ -563,9 +566,8 @@ void mcp_client_shutdown(mcp_client_t *client,
 // Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
 //
 // The request ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` that has this ticket.
-// `MCP_CLIENT_INPUT_REQUIRED` does not end it.
-// `timeout` is in milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the request fails
-// after ten minutes in total.
+// `MCP_CLIENT_INPUT_REQUIRED` does not end the request. `timeout` is in milliseconds; 0 is the default of one minute.
+// Progress restarts the timeout, but the request fails after ten minutes in total.
 //
 // Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`; `MCP_ERROR_UNSUPPORTED` if the server does not
 // declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`;
@@ -593,7 +595,7 @@ mcp_status_t mcp_client_read_resource(mcp_client_t *client,
 // Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`, with the same name and
 // arguments. The client adds the state that the server sent. The ticket and the timeouts stay the same.
 //
-// Errors: `MCP_ERROR_GONE` if the request has ended, or the server does not need it again; `MCP_ERROR_BUSY` until
+// Errors: `MCP_ERROR_GONE` if the request has ended, or the server requires no input for it; `MCP_ERROR_BUSY` until
 // `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or has arguments that
 // are not JSON.
 //
@@ -604,8 +606,9 @@ mcp_status_t mcp_client_resume_tool(mcp_client_t *client,
                                     const char *name,
                                     const char *arguments);
 
-// Sends a request of `mcp_client_read_resource` again, with the same URI. The events and errors are those of
-// `mcp_client_resume_tool`. `MCP_ERROR_UNWRITABLE` also means that the request does not read a resource.
+// Sends a request of `mcp_client_read_resource` again, with the same URI. The errors are those of
+// `mcp_client_resume_tool`, except that `MCP_ERROR_UNWRITABLE` means that the request does not read a resource, or
+// does not fit.
 //
 // # Safety
 // `client` is initialized. `uri` is a string.
@@ -643,8 +646,8 @@ mcp_status_t mcp_server_init(mcp_server_t *server,
 
 // Lends storage for deferred requests. Call this before the first poll.
 //
-// Each slot gets an equal part of `text` for its id and progress token; 64 bytes are enough for known clients. Without
-// this function, no request can be deferred.
+// Each slot gets an equal part of `text` for its id and progress token; 64 bytes for each slot are enough for known
+// clients. Without this function, no request can be deferred.
 //
 // Errors: `MCP_ERROR_TEXT_TOO_SMALL` if a slot gets less than 8 bytes; the server uses the arrays nevertheless.
 // `MCP_ERROR_NULL` for a NULL array whose size is not 0.
@@ -657,7 +660,7 @@ mcp_status_t mcp_server_lend_slots(mcp_server_t *server,
                                    uint8_t *text,
                                    size_t text_size);
 
-// Advances the server, and returns the kind of the event, which `event` describes.
+// Advances the server. Returns the kind of the event, and writes the whole event to `event`.
 //
 // `now` is the time in milliseconds since a fixed moment, and never decreases. If the program has neither responded to
 // the request of the last event nor deferred the request, the server responds with an error now.
@@ -681,8 +684,9 @@ const uint8_t *mcp_server_output(mcp_server_t *server,
 
 // Reports that the first `count` bytes of the output were sent. Call this at most once after each poll.
 //
-// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has reported sent bytes
-// since then, or another function has made the bytes invalid. The next output then contains these bytes again.
+// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has already reported sent
+// bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
+// the bytes of the failed report again.
 //
 // # Safety
 // `server` is initialized.
@@ -713,8 +717,8 @@ uint8_t *mcp_server_input(mcp_server_t *server,
 
 // Reports that `count` bytes were received into the space. Call this at most once after each poll.
 //
-// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has passed received bytes
-// since then, or another function has made the space invalid. The server then has not received these bytes.
+// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has already passed received
+// bytes after this poll, or another function has made the space invalid. The server then has not received these bytes.
 //
 // # Safety
 // `server` is initialized.
@@ -753,7 +757,7 @@ const char *mcp_status_text(int32_t status);
 
 // Reads an integer of a JSON text, such as the arguments of a call. `100`, `100.0` and `1e2` are the same integer.
 //
-// `path` has names of members and indices of elements, such as `points.0.x`. Each function of this family parses the
+// `path` has names of members and indices of elements, such as `points.0.x`. Each function `mcp_json_…` parses the
 // whole text, so its time grows with the length of the text.
 //
 // Errors: `MCP_ERROR_MISSING` if there is no value, or the value is `null`; `MCP_ERROR_TYPE` if the value is not an
@@ -802,13 +806,16 @@ mcp_status_t mcp_json_string(mcp_text_t json,
                              size_t size,
                              size_t *length);
 
-// Finds a value as JSON text, in the same memory as `json`. An empty path finds the whole text.
+// Finds a value, and writes its JSON text to `out`. This text is a part of the memory of `json`. An empty path finds
+// the whole text.
 //
 // Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if `json` is not JSON.
 //
 // # Safety
 // `json` is a text that does not change. `path` is a string. `out` points to a text.
-mcp_status_t mcp_json_get(mcp_text_t json, const char *path, mcp_text_t *out);
+mcp_status_t mcp_json_get(mcp_text_t json,
+                          const char *path,
+                          mcp_text_t *out);
 
 #ifdef __cplusplus
 }  // extern "C"

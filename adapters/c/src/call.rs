@@ -85,7 +85,8 @@ pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_
 /// Responds to a tool call with structured content, and repeats the content as text.
 ///
 /// If `json` is not JSON, the server responds with an error, and an event `MCP_EVENT_PROTOCOL_ERROR` follows. Before
-/// 2026-07-28, the response contains a value other than an object only as text; before 2025-06-18, any value.
+/// 2026-07-28, the response contains a value other than an object only as text. Before 2025-06-18, the response
+/// contains every value only as text.
 ///
 /// # Safety
 /// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `json` is a string.
@@ -119,8 +120,8 @@ pub unsafe extern "C" fn mcp_call_error(
 /// be NULL.
 ///
 /// Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, or `progress` has not increased;
-/// `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space for the response. The request stays
-/// open.
+/// `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space that is reserved for the response. The
+/// request stays open.
 ///
 /// # Safety
 /// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `message` is a string or
@@ -166,7 +167,7 @@ pub unsafe extern "C" fn mcp_call_defer(
     mcp_status_t::from(deferred.map(|_| ()))
 }
 
-/// Responds with text to a request to read a resource. `resource` is the entry of the table, at the index of the event.
+/// Responds with text to a request to read a resource. `resource` is the table entry at the `index` of the event.
 ///
 /// # Safety
 /// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `resource` is an entry
@@ -187,8 +188,7 @@ pub unsafe extern "C" fn mcp_read_text(
     read.into()
 }
 
-/// Responds with bytes to a request to read a resource. `resource` is the entry of the table, at the index of the
-/// event.
+/// Responds with bytes to a request to read a resource. `resource` is the table entry at the `index` of the event.
 ///
 /// # Safety
 /// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `resource` is an entry

@@ -168,8 +168,8 @@ unsafe fn ended<'a>(client: *mut mcp_client_t) -> &'a mut bool {
     unsafe { &mut (*client.cast::<Storage>()).ended }
 }
 
-/// Lends storage for requests in flight. Call this before the first poll. A slot needs 16 bytes of `text`,
-/// or more for a server that wants requests again (`MCP_CLIENT_INPUT_REQUIRED`): the client stores the server's
+/// Lends storage for requests in flight. Call this before the first poll. A slot needs 16 bytes of `text`. A slot needs
+/// more if the server requires input (`MCP_CLIENT_INPUT_REQUIRED`), because the client then stores the server's
 /// `requestState` with its quotes. With too few bytes, such a request ends with `MCP_CLIENT_FAILED`.
 ///
 /// Errors: `MCP_ERROR_NULL` for a NULL array whose size is not 0.
@@ -257,8 +257,9 @@ pub unsafe extern "C" fn mcp_client_output(client: *mut mcp_client_t, length: *m
 
 /// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll.
 ///
-/// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has reported sent bytes
-/// since then, or another function has made the bytes invalid. The next output then contains these bytes again.
+/// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has already reported sent
+/// bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
+/// the bytes of the failed report again.
 ///
 /// # Safety
 /// `client` is initialized.
@@ -297,8 +298,9 @@ pub unsafe extern "C" fn mcp_client_input(client: *mut mcp_client_t, size: *mut 
 
 /// Reports that `count` bytes were received into the space. Call this at most once after each poll.
 ///
-/// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has passed received bytes
-/// since then, or another function has made the space invalid. The client then has not received these bytes.
+/// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has already passed
+/// received bytes after this poll, or another function has made the space invalid. The client then has not received
+/// these bytes.
 ///
 /// # Safety
 /// `client` is initialized.
@@ -332,9 +334,8 @@ pub unsafe extern "C" fn mcp_client_shutdown(client: *mut mcp_client_t, now: u64
 /// Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
 ///
 /// The request ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` that has this ticket.
-/// `MCP_CLIENT_INPUT_REQUIRED` does not end it.
-/// `timeout` is in milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the request fails
-/// after ten minutes in total.
+/// `MCP_CLIENT_INPUT_REQUIRED` does not end the request. `timeout` is in milliseconds; 0 is the default of one minute.
+/// Progress restarts the timeout, but the request fails after ten minutes in total.
 ///
 /// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`; `MCP_ERROR_UNSUPPORTED` if the server does not
 /// declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`;
@@ -389,7 +390,7 @@ pub unsafe extern "C" fn mcp_client_read_resource(
 /// Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`, with the same name and
 /// arguments. The client adds the state that the server sent. The ticket and the timeouts stay the same.
 ///
-/// Errors: `MCP_ERROR_GONE` if the request has ended, or the server does not need it again; `MCP_ERROR_BUSY` until
+/// Errors: `MCP_ERROR_GONE` if the request has ended, or the server requires no input for it; `MCP_ERROR_BUSY` until
 /// `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or has arguments that
 /// are not JSON.
 ///
@@ -413,8 +414,9 @@ pub unsafe extern "C" fn mcp_client_resume_tool(
     }
 }
 
-/// Sends a request of `mcp_client_read_resource` again, with the same URI. The events and errors are those of
-/// `mcp_client_resume_tool`. `MCP_ERROR_UNWRITABLE` also means that the request does not read a resource.
+/// Sends a request of `mcp_client_read_resource` again, with the same URI. The errors are those of
+/// `mcp_client_resume_tool`, except that `MCP_ERROR_UNWRITABLE` means that the request does not read a resource, or
+/// does not fit.
 ///
 /// # Safety
 /// `client` is initialized. `uri` is a string.

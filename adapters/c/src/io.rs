@@ -4,7 +4,7 @@ use mcp_proto::{Io, Millis, Receive, Transmit};
 
 use crate::status::mcp_status_t;
 
-/// Bytes to send and space for received bytes. Each direction can move bytes once for each poll.
+/// Bytes to send and space for received bytes. After a poll, each direction can move bytes once.
 #[derive(Default)]
 pub(crate) struct Moves<'a> {
     transmit: Option<Transmit<'a>>,
@@ -32,16 +32,16 @@ impl<'a> Moves<'a> {
         self.transmit.as_ref().map(Transmit::bytes).unwrap_or_default()
     }
 
-    /// Reports that the first `count` bytes of the output were sent. Returns `MCP_ERROR_SEQUENCE` the second time, and
-    /// for the default value, which moves no bytes.
+    /// Reports that the first `count` bytes of the output were sent. Returns `MCP_ERROR_SEQUENCE` for a second call,
+    /// and for the default value, which moves no bytes.
     pub(crate) fn consumed(&mut self, count: usize) -> mcp_status_t {
         let Some(transmit) = self.transmit.take() else { return mcp_status_t::MCP_ERROR_SEQUENCE };
         transmit.sent(count);
         mcp_status_t::MCP_OK
     }
 
-    /// Returns the space for received bytes. The space is empty if the machine takes no bytes now, after `filled`, and
-    /// for the default value.
+    /// Returns the space for received bytes. The space is empty after `filled`, for the default value, and if the
+    /// machine takes no bytes now.
     pub(crate) fn input(&mut self) -> &mut [u8] {
         match &mut self.receive {
             Some(receive) if receive.is_ready() => receive.space(),
@@ -49,7 +49,7 @@ impl<'a> Moves<'a> {
         }
     }
 
-    /// Reports that `count` bytes were received into the space. Returns `MCP_ERROR_SEQUENCE` the second time, and for
+    /// Reports that `count` bytes were received into the space. Returns `MCP_ERROR_SEQUENCE` for a second call, and for
     /// the default value, which moves no bytes.
     pub(crate) fn filled(&mut self, count: usize) -> mcp_status_t {
         let Some(receive) = self.receive.take() else { return mcp_status_t::MCP_ERROR_SEQUENCE };

@@ -10,8 +10,8 @@
 //!
 //! # Panics
 //! No function panics on purpose, and the images of the examples contain no panic symbol. Nothing unwinds into C: on a
-//! computer, a panic in an `extern "C"` function aborts the process. On bare metal, a panic loops. With the feature
-//! `panic-hook`, a panic calls `mcp_panic` instead.
+//! computer, a panic in an `extern "C"` function aborts the process. On bare metal, a panic loops or, with the feature
+//! `panic-hook`, calls `mcp_panic`.
 #![cfg_attr(target_os = "none", no_std)]
 #![deny(elided_lifetimes_in_paths)]
 // Types and variants have the names that C programs use.

@@ -193,8 +193,8 @@ unsafe fn set_current(server: *mut mcp_server_t, next: Current<'static>) -> *mut
 
 /// Lends storage for deferred requests. Call this before the first poll.
 ///
-/// Each slot gets an equal part of `text` for its id and progress token; 64 bytes are enough for known clients. Without
-/// this function, no request can be deferred.
+/// Each slot gets an equal part of `text` for its id and progress token; 64 bytes for each slot are enough for known
+/// clients. Without this function, no request can be deferred.
 ///
 /// Errors: `MCP_ERROR_TEXT_TOO_SMALL` if a slot gets less than 8 bytes; the server uses the arrays nevertheless.
 /// `MCP_ERROR_NULL` for a NULL array whose size is not 0.
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn mcp_server_lend_slots(
     }
 }
 
-/// Advances the server, and returns the kind of the event, which `event` describes.
+/// Advances the server. Returns the kind of the event, and writes the whole event to `event`.
 ///
 /// `now` is the time in milliseconds since a fixed moment, and never decreases. If the program has neither responded to
 /// the request of the last event nor deferred the request, the server responds with an error now.
@@ -287,8 +287,9 @@ pub unsafe extern "C" fn mcp_server_output(server: *mut mcp_server_t, length: *m
 
 /// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll.
 ///
-/// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has reported sent bytes
-/// since then, or another function has made the bytes invalid. The next output then contains these bytes again.
+/// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has already reported sent
+/// bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
+/// the bytes of the failed report again.
 ///
 /// # Safety
 /// `server` is initialized.
@@ -331,8 +332,8 @@ pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server_t, size: *mut 
 
 /// Reports that `count` bytes were received into the space. Call this at most once after each poll.
 ///
-/// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has passed received bytes
-/// since then, or another function has made the space invalid. The server then has not received these bytes.
+/// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has already passed received
+/// bytes after this poll, or another function has made the space invalid. The server then has not received these bytes.
 ///
 /// # Safety
 /// `server` is initialized.

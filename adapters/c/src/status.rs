@@ -2,7 +2,8 @@
 
 use mcp_proto::{ConfigError, SendError};
 
-/// The result of a function. A function that returns an error has had no effect, unless its description says otherwise.
+/// The result of a function. A function that returns an error has had no effect. The description of a function names
+/// the exceptions.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum mcp_status_t {

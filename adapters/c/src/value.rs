@@ -12,7 +12,7 @@ use crate::status::mcp_status_t;
 
 /// Reads an integer of a JSON text, such as the arguments of a call. `100`, `100.0` and `1e2` are the same integer.
 ///
-/// `path` has names of members and indices of elements, such as `points.0.x`. Each function of this family parses the
+/// `path` has names of members and indices of elements, such as `points.0.x`. Each function `mcp_json_…` parses the
 /// whole text, so its time grows with the length of the text.
 ///
 /// Errors: `MCP_ERROR_MISSING` if there is no value, or the value is `null`; `MCP_ERROR_TYPE` if the value is not an
@@ -87,7 +87,8 @@ pub unsafe extern "C" fn mcp_json_string(
     unsafe { read(json, path, length, |json, path| copy_string(json, path, buffer?)) }
 }
 
-/// Finds a value as JSON text, in the same memory as `json`. An empty path finds the whole text.
+/// Finds a value, and writes its JSON text to `out`. This text is a part of the memory of `json`. An empty path finds
+/// the whole text.
 ///
 /// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if `json` is not JSON.
 ///

@@ -151,9 +151,9 @@ pub(crate) fn into_option<T>(poll: Poll<T>) -> Option<T> {
 /// Writes `bytes`. Without bytes, flushes the output if `flushes` is `true`, and otherwise never completes. Returns the
 /// number of written bytes.
 ///
-/// `has_failed` means that the caller has reported an earlier error. If the flush then fails with another error than
-/// `TimedOut`, the future never completes, and the caller repeats the flush later. Otherwise a caller whose flush
-/// always fails would never yield to the executor.
+/// `has_failed` means that the caller has reported an earlier error. If the flush then fails with an error other than
+/// `TimedOut`, the future never completes, and the caller repeats the flush later. Without this rule, a caller whose
+/// flush always fails would never yield to the executor.
 pub(crate) async fn write_or_flush<W: Write>(
     output: &mut W,
     bytes: &[u8],

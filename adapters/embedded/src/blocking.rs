@@ -15,9 +15,9 @@ impl Pump {
     ///
     /// The pump writes and flushes all output before it reads or returns. Two seconds after the machine has closed, the
     /// pump returns [`PumpStatus::Closed`] even if the flush times out. If a flush before a read fails, the pump
-    /// returns `Idle` after `TimedOut`, or [`PumpStatus::NotWritten`]. The next call repeats the flush, and reads if
-    /// the flush fails again. The pump does not report a failed flush before an event. If a flush can time out, a read
-    /// should also time out.
+    /// returns `Idle` for `TimedOut`, and [`PumpStatus::NotWritten`] for another temporary error. The next call repeats
+    /// the flush, and reads if the flush fails again. The pump does not report a failed flush before an event. If a
+    /// flush can time out, a read should also time out.
     ///
     /// While a read blocks, the machine is not polled, so a deadline takes effect only after the read. That suffices
     /// for a server whose tools all respond immediately. Use [`step`](Pump::step) for any other server.
@@ -76,8 +76,8 @@ impl Pump {
 
     fn flush_and_read(&mut self, port: &mut dyn Port, takes_more: bool) -> Option<PumpStatus> {
         // The error of a closed link appears again in the next read or write. Once the caller knows an error, the next
-        // error must not prevent the read. The flush may always fail, or the peer may read only after it has written
-        // more.
+        // error must not prevent the read, because the flush may always fail, or the peer may read only after it has
+        // written more.
         if let Err(kind) = self.flush(port)
             && self.unflushed
             && matches!(self.flush_error, None | Some(ErrorKind::TimedOut))

@@ -58,7 +58,7 @@ pub struct FramedPump {
     link: FramedLink,
     line: Line,
     is_unflushed: bool,
-    /// Whether the caller of `wait` knows the error of a write or flush since the last successful write.
+    /// Whether `wait` has returned the error of a write or flush since the last successful write.
     has_reported_error: bool,
 }
 
@@ -141,7 +141,7 @@ impl FramedPump {
             let has_written = self.write_all(line, now);
             let deadline = match status {
                 PumpStatus::Moved => continue,
-                // The last frame may have been written, which ends the connection.
+                // Poll again, because the write of the last frame may have ended the connection.
                 PumpStatus::Idle(_) if has_written && self.line != Line::Open => continue,
                 PumpStatus::Idle(deadline) if self.line == Line::Open => deadline,
                 PumpStatus::Closed if self.is_unflushed && now() < self.pump.closes_at => {
@@ -160,10 +160,10 @@ impl FramedPump {
 
     /// Moves bytes in both directions until the caller has something to do. See [`Pump::wait`].
     ///
-    /// The futures of the driver must be cancel-safe, as for [`Pump::wait`]. Before any status but
-    /// [`PumpStatus::Closed`] and [`PumpStatus::NotWritten`], this method polls due writes and then a flush. It drops
-    /// the first of these futures that does not complete at once. `embedded-io-async` recommends that a dropped write
-    /// has written no bytes, but does not require it.
+    /// The futures of the driver must be cancel-safe, as for [`Pump::wait`]. Before this method returns a status other
+    /// than [`PumpStatus::Closed`] and [`PumpStatus::NotWritten`], it polls due writes and then a flush. It drops the
+    /// first of these futures that does not complete at once. `embedded-io-async` recommends that a dropped write has
+    /// written no bytes, but does not require it.
     pub async fn wait<R: embedded_io_async::Read, W: embedded_io_async::Write, T: Timer>(
         &mut self,
         machine: &mut dyn Machine,
@@ -217,7 +217,7 @@ impl FramedPump {
     /// Returns the bytes that are due for the async output.
     fn writable(&mut self, now: Millis) -> &[u8] {
         match self.line {
-            // Each write would fail at once, and `wait` would never yield to the executor.
+            // A closed line gets no bytes: each write would fail at once, and `wait` would never yield to the executor.
             Line::Lost(_) => &[],
             Line::Open | Line::Ended => self.link.output(now),
         }
@@ -280,7 +280,7 @@ impl FramedPump {
             Ok(Some(0)) => self.line = Line::Ended,
             Ok(Some(count)) => self.link.input(space.get(..count).unwrap_or(space), now, |_| {}),
             Err(kind) if classify(kind) == ErrorClass::Gone => self.line = Line::Lost(kind),
-            // The checksums detect lost bytes.
+            // Other errors need no report, because the checksums detect lost bytes.
             Err(_) => return false,
         }
         true

@@ -1,4 +1,4 @@
-//! `Pump`: marks lines that lost bytes, and detects session marks. `step`, `run` and `wait` share this code.
+//! `Pump`: cancels lines that lost bytes, and detects session marks. `step`, `run` and `wait` share this code.
 
 use embedded_io::ErrorKind;
 use mcp_proto::{Millis, Receive, Transmit};

@@ -88,8 +88,7 @@ pub struct Queue<const N: usize> {
     taken: AtomicUsize,
     /// Number of bytes ever put in, wrapping.
     put: AtomicUsize,
-    /// Value of `put` when bytes were lost: the missing bytes follow this number of bytes. Valid while `has_gap` is
-    /// set.
+    /// Value of `put` when bytes were lost: bytes are missing after this number of bytes. Valid while `has_gap` is set.
     gap: AtomicUsize,
     /// Whether bytes are missing at `gap`. The producer sets this flag, and the consumer clears it.
     has_gap: AtomicBool,

@@ -64,7 +64,7 @@ impl Connector {
 
     mcp_proto_handles::client_settings!();
 
-    /// Sets a callback for each [`Notification`]: of the server, or about the connection.
+    /// Sets a callback for each [`Notification`] from the server or about the connection.
     ///
     /// The callback runs in a separate task, for one notification at a time, and may use the client.
     /// [`ClientHandle::notifications`] is an alternative: a stream of the notifications that arrive after its call.
