@@ -115,8 +115,8 @@ impl Subscription {
         view(&self.acknowledged)
     }
 
-    /// Returns the next notification. Returns `None` if the subscription has ended or the client is closed, and no
-    /// notification is left. [`failure`](Subscription::failure) then returns the error, if there is one. Dropping this
+    /// Returns the next notification. Returns `None` if no notification is left, and the subscription has ended or the
+    /// client is closed. [`failure`](Subscription::failure) then returns the error, if there is one. Dropping this
     /// future loses no notification.
     pub async fn next(&mut self) -> Option<Notification> {
         self.notifications.next().await

@@ -97,10 +97,10 @@ impl Responder {
     }
 
     /// Responds with content that the returned writer takes in chunks. The content may be larger than the transmit
-    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). On a transport of lines, waits until no other
+    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). If each message is a line, waits until no other
     /// chunked response is open.
     ///
-    /// On a transport of lines, all other messages wait for the end of the chunked response. Between two chunks, the
+    /// If each message is a line, all other messages wait for the end of the chunked response. Between two chunks, the
     /// notifications of all senders are then queued without a limit. The caller must not wait for a request to the
     /// client between two chunks, because the client would receive the request only after the response.
     ///
@@ -191,7 +191,7 @@ impl Responder {
     ///
     /// `progress` must increase with each call; `message` may be empty. Waits while the queue of commands is full, for
     /// example because the client does not read. Does not wait on the thread of the event loop, or if the request is
-    /// [cancelled](Responder::is_cancelled). On a transport of lines, does not wait between the chunks of a response
+    /// [cancelled](Responder::is_cancelled). If each message is a line, does not wait between the chunks of a response
     /// either. Pass a `format!` as the message, because a `format_args!` cannot be held across an await point.
     pub fn progress<P: Into<Decimal>, M: Display>(
         &self,

@@ -156,7 +156,7 @@ impl PumpImpl for BlockingPump {
         })
     }
 
-    /// Returns `true`, because the owner waits on a condition variable in any case.
+    /// Always returns `true`. The result has no effect, because this pump waits on a condition variable in any case.
     fn has_wakers(&self) -> bool {
         true
     }

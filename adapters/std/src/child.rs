@@ -91,7 +91,7 @@ impl ServerProcess {
     }
 
     /// Polls `done` with growing pauses, because the standard library has no timed wait for a child or a thread.
-    /// Returns `None` if `time` expires first, or this number of quarters of the [`CloseDeadline`].
+    /// Returns `None` if `time`, or this number of quarters of the [`CloseDeadline`], passes first.
     fn wait<T>(
         &mut self,
         quarters: u32,

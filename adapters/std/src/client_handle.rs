@@ -122,9 +122,9 @@ impl ClientHandle {
 
     /// Calls a tool, and returns as soon as the call has become a task or has its result.
     ///
-    /// The connector must have enabled [`tasks`](crate::Connector::tasks). In `2025-11-25`, a call without
-    /// [`CallOptions::task`] requests a task whose time to live the server chooses. A server of `2025-11-25` refuses
-    /// the call if the tool does not support tasks.
+    /// The connector must have enabled [`tasks`](crate::Connector::tasks). If `options` has no
+    /// [`task`](CallOptions::task), the server chooses the time to live of the task (`2025-11-25`). A server of
+    /// `2025-11-25` refuses the call if the tool does not support tasks.
     ///
     /// ```no_run
     /// # use mcp_proto_std::{CallError, CallOptions, ClientHandle, TaskCall};

@@ -128,7 +128,7 @@ impl ClientHandle {
     /// Like [`listen`](ClientHandle::listen), but adds `members` to the filter of the subscription. Extensions define
     /// such members. Each pair is a name and JSON text, such as `("drawingsListChanged", "true")`.
     ///
-    /// The notifications of the extensions are [`Notification::Other`](crate::Notification::Other).
+    /// Notifications of extensions arrive as [`Notification::Other`](crate::Notification::Other).
     ///
     /// # Errors
     /// The server does not acknowledge the subscription, or a JSON text is not valid: see [`CallError`].

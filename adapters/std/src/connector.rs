@@ -65,7 +65,7 @@ impl Connector {
 
     mcp_proto_handles::client_settings!();
 
-    /// Sets a callback for each [`Notification`]: of the server, or about the connection. The callback runs on a
+    /// Sets a callback for each [`Notification`] from the server or about the connection. The callback runs on a
     /// separate thread and may use the client.
     #[must_use]
     pub fn on_notification(mut self, on_notification: impl FnMut(Notification) + Send + 'static) -> Self {
@@ -240,7 +240,7 @@ impl Connector {
 
     /// Opens the source and runs the client. If the server closes the connection during an attempt with
     /// `Connect::Automatic`, and the source can be opened again, connects once more with a handshake only. Returns the
-    /// exit status of a child process, or `None` if there is none.
+    /// exit status of a child process, or `None` if there is no status.
     fn run_source(
         &mut self,
         mut source: Source,

@@ -74,8 +74,8 @@ impl Subscription {
         self.inner.failure()
     }
 
-    /// Returns the next notification. Returns `None` if the time expires, or if the subscription has ended or the
-    /// client is closed, and no notification is left.
+    /// Returns the next notification. Returns `None` if the time expires. Also returns `None` if no notification is
+    /// left, and the subscription has ended or the client is closed.
     pub fn next_within(&mut self, time: Duration) -> Option<Notification> {
         block_on_until(Instant::now().checked_add(time), self.inner.next()).flatten()
     }

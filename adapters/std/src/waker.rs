@@ -40,8 +40,8 @@ impl WakePipe {
 
     /// Calls `wait` with a file descriptor and a flag that permits blocking.
     ///
-    /// `wait` must not block if the flag is `false`, because a wake-up is pending. The file descriptor becomes
-    /// readable on a wake-up.
+    /// If the flag is `false`, a wake-up is pending, and `wait` must not block. The file descriptor becomes readable on
+    /// a wake-up.
     pub(crate) fn wait<T>(&self, wait: impl FnOnce(BorrowedFd<'_>, bool) -> T) -> T {
         let may_block = self.transition(IDLE, WAITING);
         let result = wait(self.signal.as_fd(), may_block);

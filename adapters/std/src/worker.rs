@@ -117,9 +117,9 @@ impl ServerHandle {
 
     /// Sends the client a request and waits for the response.
     ///
-    /// The request is independent of the client's requests. Only the handshake era has such requests. Over HTTP, the
-    /// server has many sessions, so a request must belong to a call: use [`Responder::request`]. This method then
-    /// returns [`RequestError::Invalid`].
+    /// The request is independent of the client's requests. Only the handshake era has such requests. Over HTTP, this
+    /// method returns [`RequestError::Invalid`], because the server has many sessions. There, a request must belong to
+    /// a call: use [`Responder::request`].
     ///
     /// For example, request the client's roots after the handshake, or when the roots have changed. On the handler's
     /// own thread, the method returns [`RequestError::Invalid`], because the handler's event loop receives the

@@ -22,7 +22,7 @@ const READ_SIZE: usize = 64 * 1024;
 /// The amount of output, in bytes, at which a connection stops collecting output and writes. The rest of a response
 /// waits in the memory that all connections share.
 const WRITE_SIZE: usize = 128 * 1024;
-/// The size of two buffers, in bytes: for the fields of a request head, and for a response head.
+/// The size of each of two buffers, in bytes: for the fields of a request head, and for a response head.
 const HEAD_SIZE: usize = 16 * 1024;
 /// The number of dropped input bytes after which a connection closes.
 const LINGER_SIZE: usize = 1024 * 1024;

@@ -56,7 +56,7 @@ impl Connections {
         }
     }
 
-    /// Returns `true` if a response is in progress.
+    /// Returns `true` if a connection is `BUSY`.
     pub(super) fn has_busy(&self) -> bool {
         self.open.values().any(|(_, activity)| activity.0.load(Ordering::Relaxed) == BUSY)
     }

@@ -42,8 +42,8 @@ impl Handshake {
     /// Handles the end of the session.
     ///
     /// Repeats `initialize` at once, unless another session was lost less than [`STABLE`] before. In that case the
-    /// relay waits for a request of the client. Otherwise the relay would repeat `initialize` in a loop if the server
-    /// loses each session soon after the handshake.
+    /// relay waits for a request of the client. Without this wait, the relay would repeat `initialize` in a loop if the
+    /// server loses each session soon after the handshake.
     pub(super) fn session_lost(&mut self, now: Millis, stream: StreamId, outgoing: &mut VecDeque<Outgoing>) {
         let is_stable = self.lost_at.replace(now).is_none_or(|at| at.plus(STABLE) <= now);
         (self.repeated, self.is_missing) = (None, !is_stable);

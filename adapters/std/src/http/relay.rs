@@ -38,9 +38,10 @@ const GRACE: Millis = Millis(1_500);
 /// reads no lines of the client, for at most 30 seconds.
 ///
 /// The function returns after the end of the input, or when a write to the client fails. At the end of the input,
-/// requests in flight have 1.5 seconds for their responses, and so has each line that still waits for an exchange. Then
-/// the relay drops the lines that are left. The relay reads ahead by up to 16 MiB, and notices the end only when it has
-/// read all lines before. The relay waits for a stream that is non-blocking or has a timeout.
+/// requests in flight have 1.5 seconds for their responses. This time begins again with each queued line that the relay
+/// accepts. Then the relay drops the lines that are left. The relay reads ahead by up to 16 MiB, and notices the end
+/// only when it has read all lines before the end. The streams may be non-blocking or have timeouts: the relay then
+/// tries again.
 ///
 /// ```no_run
 /// use mcp_proto_std::{HttpEndpoint, http};
@@ -178,7 +179,7 @@ impl<W: Write> Relay<W> {
             && let Some(stream) = self.handshake.repeated
         {
             self.handshake.give_up(&mut self.outgoing);
-            // Without a text, because the specification forbids the cancellation of `initialize`.
+            // The message has no text, because the specification forbids the cancellation of `initialize`.
             let (kind, relation) = (OutboundMessageKind::Abort, Relation::Request(stream));
             self.transport.send(&OutboundMessage::new(b"", kind, relation));
         }

@@ -82,9 +82,9 @@ impl Transport {
         self.exchanges.next_deadline()
     }
 
-    /// Handles the next report. If the report completes a message, or ends a stream or the session, passes it to
-    /// `take`. Returns `false` if there is no report. At the end of the session, closes the connections of all
-    /// exchanges.
+    /// Handles the next report. If the report completes a message, or ends a stream or the session, passes this message
+    /// or end to `take`. Returns `false` if there is no report. At the end of the session, closes the connections of
+    /// all exchanges.
     pub(super) fn receive(&mut self, now: Millis, take: impl FnOnce(HttpReceived<'_>)) -> bool {
         let action = self.exchanges.receive(now, || self.workers.next_report(&self.reports), take);
         self.perform(action)
