@@ -58,7 +58,7 @@ pub struct FramedPump {
     link: FramedLink,
     line: Line,
     is_unflushed: bool,
-    /// Whether `wait` has returned the error of a write or flush since the last successful write.
+    /// Whether `wait` has returned an error of a write or flush since the last successful write.
     has_reported_error: bool,
 }
 

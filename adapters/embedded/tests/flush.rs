@@ -121,8 +121,8 @@ impl Wait for FramedPump {
     }
 }
 
-/// The times in milliseconds after the end of the input at which the tests poll a pump whose last flush is stuck, and
-/// the expected results.
+/// The times at which the tests poll a pump whose last flush is stuck, and the expected results. The times are in
+/// milliseconds after the end of the input.
 const LAST_FLUSH: [(u64, Option<PumpStatus>); 4] =
     [(0, None), (1000, None), (1999, None), (2000, Some(PumpStatus::Closed))];
 
@@ -169,7 +169,7 @@ fn dropped_last_flush_is_repeated_within_its_time() {
     assert!(dropped_last_flush_is_repeated_by(FramedPump::new(5), true).line.is_empty());
 }
 
-/// Calls a function with both servers as tasks of an HTTP server share them.
+/// Calls a function with the value through which the tasks of an HTTP server share both servers.
 fn with_shared<R>(act: impl for<'a, 'b> FnOnce(&HttpShared<'a, 'b, Open, 2>) -> R) -> R {
     with_servers(|http, server| act(&HttpShared::new(http, server)))
 }
@@ -196,7 +196,7 @@ fn stuck_flush_of_a_lost_http_client(is_ended: bool) {
         if is_ended {
             driver.borrow_mut().is_ended = true;
         } else {
-            // The time of an idle client ends.
+            // The time limit for an idle client expires after 75 seconds.
             time.set(74_999);
             assert_eq!(poll(serve.as_mut(), 10), None);
             time.set(75_000);

@@ -241,7 +241,7 @@ fn session_is_intact_on_a_noisy_line() {
     }
 }
 
-/// Runs a server that shuts down after one call, until the connection is closed. From then on, the line has the given
+/// Runs a server that shuts down after one call, until the connection is closed. After the call, `damages` is the
 /// distance between damaged bytes.
 fn shut_down(peer: &mut Peer, turn: Turn, damages: u64) {
     with_server(512, 1024, |server| {

@@ -355,7 +355,7 @@ fn blocking_writes_through_halves_take_at_most_16_bytes() {
     });
 }
 
-/// A failed flush must be repeated, because the peer may wait for these bytes, and no later write may follow.
+/// A failed flush must be repeated: the peer may wait for the written bytes, and perhaps no later write flushes them.
 #[test]
 fn blocking_write_repeats_a_failed_flush() {
     for (kind, count, is_flushed) in [

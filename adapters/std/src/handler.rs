@@ -140,10 +140,10 @@ impl Log {
 /// In the handshake era, the server sends a request, and the handler waits for the response.
 ///
 /// In `2026-07-28`, a server sends no requests. If the input is not known yet, [`request`](Ask::request) returns
-/// [`RequestError::InputRequired`], and the handler must return. The handler's result is not used, because the server
-/// responds with the request for the input. The client sends the request again with the input, and the handler runs
-/// **again from its beginning**. In the new run, `request` returns the known input immediately. So request input before
-/// the handler changes anything, and in the same order in each run.
+/// [`RequestError::InputRequired`], and the handler must return. The handler's result is not used, because the server's
+/// response requests the input. The client sends the request again with the input, and the handler runs **again from
+/// its beginning**. In the new run, `request` returns the known input immediately. So request input before the handler
+/// changes anything, and in the same order in each run.
 ///
 /// The server does not store the input between two runs: the client sends all earlier input again, in the member
 /// `requestState` of the request. So this input is as untrusted as any response of a client.

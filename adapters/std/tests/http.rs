@@ -424,7 +424,7 @@ fn cancelled_request_closes_its_connection() {
 
 /// Starts a server whose session ends with the call of `end`.
 ///
-/// Refuses the second `initialize` with a time of one second to wait.
+/// The server refuses the second `initialize`, and names one second as the time to wait.
 fn session_server(seen: Sender<String>) -> String {
     let handshakes = Arc::new(AtomicUsize::new(0));
     start(move |request, stream| {

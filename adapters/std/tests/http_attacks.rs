@@ -134,7 +134,7 @@ fn slow_body_gets_408_before_it_is_complete() {
             response.starts_with("HTTP/1.1 408 ") && response.contains("Connection: close"),
             "{response}"
         );
-        // 300 ms, in a clock of whole milliseconds.
+        // The time limit is 300 ms. The clock of the server has whole milliseconds.
         assert!(sent.elapsed() >= Duration::from_millis(299), "{:?}", sent.elapsed());
     }
     assert!(is_served(&mut server.connect()));
@@ -206,7 +206,7 @@ fn handler_panic_does_not_delay_the_end_of_the_server() {
     assert!(times.iter().any(|time| *time < Duration::from_secs(2)), "{times:?}");
 }
 
-/// The cancellation of a call of a closed connection is an event of the thread for timers.
+/// After a connection has closed, the thread for timers handles the cancellation of its call.
 #[test]
 fn handler_panic_at_a_cancellation_leaves_the_server_running() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

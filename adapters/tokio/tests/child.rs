@@ -146,7 +146,7 @@ async fn server_exiting_at_probe_is_started_again() {
     let mut notifications = client.notifications();
     client.close().await;
     assert_eq!(notifications.next().await, None);
-    // A server that exits again is an error.
+    // If the second process also exits, `spawn` returns an error.
     let error = connector().connect(Connect::Automatic).spawn(shell("exit 4")).await.unwrap_err();
     assert!(matches!(error, ConnectError::Closed(Some(status)) if status.code() == Some(4)), "{error:?}");
 }

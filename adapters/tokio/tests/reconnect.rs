@@ -131,7 +131,7 @@ async fn client_closes_after_the_last_failed_attempt() {
 async fn server_dying_after_each_handshake_is_not_restarted_forever() {
     let reconnect = Reconnect { attempts: 3, pause: Duration::from_millis(20) };
     let test = Test::start(Connect::Automatic, reconnect).await;
-    // Each connection completes its handshake, and is lost before it counts as restored.
+    // Each connection completes its handshake, and is lost before all attempts are available again.
     for _ in 0..3 {
         test.crash().await;
         tokio::time::sleep(Duration::from_secs(5)).await;
@@ -189,7 +189,7 @@ async fn close_and_timeouts_work_while_a_connection_opens() {
     timeout(LIMIT, client.close()).await.unwrap();
 }
 
-/// An opener that never opens the last of its attempts. The server closes the connections of earlier attempts.
+/// The last attempt of the opener never completes. The server closes the connections of earlier attempts.
 #[tokio::test]
 async fn dropped_future_ends_opening_of_any_attempt() {
     for earlier_attempts in [0, 1] {

@@ -308,8 +308,8 @@ impl ServerShared {
 
     /// Returns whether the connection must end, although responses are unsent.
     ///
-    /// Returns `true` once two seconds have passed since the time limit of a [`shutdown`](ServerShared::shutdown).
-    /// Returns `false` if no limit is set. A connection lasts that long only if the client does not read its responses.
+    /// Returns `true` from two seconds after the end of a [`shutdown`](ServerShared::shutdown)'s time limit. Returns
+    /// `false` if no limit is set. A connection lasts that long only if the client does not read its responses.
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {
         self.state.with(|state| state.shutdown_deadline).is_some_and(|at| at.plus(LAST_RESPONSES) <= now)

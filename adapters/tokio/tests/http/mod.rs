@@ -349,7 +349,7 @@ async fn close_waits_two_seconds_for_an_unconfirmed_session_end() {
     let client = connect(Connect::Handshake, HttpEndpoint::new(start_without_confirmation().await)).await;
     let start = Instant::now();
     within(client.close()).await;
-    // Two seconds, in a clock of whole milliseconds.
+    // The client waits for two seconds. Its clock has whole milliseconds.
     assert!(start.elapsed() >= Duration::from_millis(1999), "{:?}", start.elapsed());
 }
 

@@ -109,7 +109,7 @@ impl Drop for OpenConnection {
     }
 }
 
-/// The settings of a server that differ between tests.
+/// The settings in which the servers of the tests differ.
 #[derive(Clone)]
 pub(super) struct Limits {
     pub(super) hook: Arc<Recorder>,
