@@ -570,9 +570,9 @@ void mcp_client_shutdown(mcp_client_t *client,
 // Progress restarts the timeout, but the request fails after ten minutes in total.
 //
 // Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`; `MCP_ERROR_UNSUPPORTED` if the server does not
-// declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`;
-// `MCP_ERROR_UNWRITABLE` if the request does not fit, or the arguments are not JSON. After an error, `ticket` is
-// `MCP_NO_TICKET`.
+// declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY` if the transmit buffer has too little space,
+// until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request does not fit, or the arguments are not JSON.
+// After an error, `ticket` is `MCP_NO_TICKET`.
 //
 // # Safety
 // `client` is initialized. `name` is a string. `arguments` is a string or NULL. `ticket` points to a ticket.
@@ -595,9 +595,9 @@ mcp_status_t mcp_client_read_resource(mcp_client_t *client,
 // Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`, with the same name and
 // arguments. The client adds the state that the server sent. The ticket and the timeouts stay the same.
 //
-// Errors: `MCP_ERROR_GONE` if the request has ended, or the server requires no input for it; `MCP_ERROR_BUSY` until
-// `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or has arguments that
-// are not JSON.
+// Errors: `MCP_ERROR_GONE` if the request has ended, or the server requires no input for it; `MCP_ERROR_BUSY` if the
+// transmit buffer has too little space, until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool
+// call, does not fit, or has arguments that are not JSON.
 //
 // # Safety
 // `client` is initialized. `name` is a string. `arguments` is a string or NULL.
@@ -618,11 +618,13 @@ mcp_status_t mcp_client_resume_resource(mcp_client_t *client,
 
 // Cancels a request. The request has no further events.
 //
-// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`.
+// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has too little space,
+// until `MCP_CLIENT_WRITABLE`.
 //
 // # Safety
 // `client` is initialized.
-mcp_status_t mcp_client_cancel(mcp_client_t *client, uint64_t ticket);
+mcp_status_t mcp_client_cancel(mcp_client_t *client,
+                               uint64_t ticket);
 
 // Initializes a server.
 //

@@ -28,7 +28,7 @@
 //! flush. But a flush that ends with `Unsupported` is complete.
 //!
 //! This example is for an interrupt-driven UART without flow control. If the queue is full, the byte is lost, and the
-//! line is broken. The handler in the example of [`Queue`] instead leaves bytes in the UART while the queue is full:
+//! line is broken. In the example of [`Queue`], the handler leaves bytes in the UART while the queue is full.
 //!
 //! ```
 //! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};

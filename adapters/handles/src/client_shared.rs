@@ -198,7 +198,7 @@ impl ClientShared {
     pub fn add_queue(&self, queue: &Arc<NotificationQueue>) {
         let is_final = self.state.with(|state| {
             if state.final_status.is_none() {
-                // Remove dropped queues here, because a silent server never triggers `broadcast`.
+                // `broadcast` also removes dropped queues, but a silent server never triggers `broadcast`.
                 state.queues.retain(|queue| queue.strong_count() > 0);
                 state.queues.push(Arc::downgrade(queue));
             }

@@ -389,7 +389,7 @@ impl Canceller {
     /// Cancels the request, unless it has ended. `reason` is for the server, and may be empty.
     pub fn cancel(&self, reason: &str) {
         let Some(ticket) = self.state.cancel() else { return };
-        // Free the slot now, because the event loop cancels the request later.
+        // Free the slot at once, so that a new request can start before the event loop cancels this one.
         self.shared.release_slot(&self.state);
         if let Some(ticket) = ticket {
             self.shared.cancel(ticket, reason);

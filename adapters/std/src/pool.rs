@@ -18,7 +18,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 50 } else {
 /// Time for workers to exit after their connection or listener has closed.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Worker threads and the queue of jobs. The queue has no limit, because each job holds a request permit.
+/// Worker threads and the queue of jobs. The queue needs no limit, because each job holds a request permit, and the
+/// number of permits is limited.
 pub(crate) struct Pool {
     shared: Arc<Shared>,
 }

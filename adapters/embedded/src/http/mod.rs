@@ -91,7 +91,7 @@ pub enum HttpStatus {
     /// No work is due until bytes arrive, output can be written, the server has output, or this deadline passes.
     Idle(Option<Millis>),
     /// All output was sent. The caller must shut down the output of the socket, and take further steps until the
-    /// deadline. Otherwise unread input would reset the connection, and the client could lose the response.
+    /// deadline. Without these steps, unread input would reset the connection, and the client could lose the response.
     Closing(Option<Millis>),
     /// The connection or the core server is closed. The caller closes the socket, and calls
     /// [`HttpPump::new_connection`].

@@ -62,7 +62,7 @@ impl Ask {
         input: &dyn Input,
         time: Option<Duration>,
     ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'r> {
-        // The input is encoded now, because the future does not borrow it.
+        // Encode the input now, because the returned future does not borrow `input`.
         let stored = lock(&self.input).request(input, self.link.client);
         let sent = stored.is_none().then(|| self.link.send_request(input, time));
         async move {

@@ -227,8 +227,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         Ok(!self.unread.is_empty())
     }
 
-    /// Ends the output, and drops input for a short time. Otherwise closing the socket with unread input would reset
-    /// the connection, and the client could lose the response.
+    /// Ends the output, and drops input for a short time. Closing the socket with unread input would reset the
+    /// connection, and the client could lose the response.
     fn linger(&mut self) -> io::Result<()> {
         self.stream.shutdown(Shutdown::Write)?;
         let mut left = LINGER_SIZE;
