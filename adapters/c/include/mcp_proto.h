@@ -528,7 +528,7 @@ size_t mcp_client_feed(mcp_client_t *client,
                        const uint8_t *bytes,
                        size_t count);
 
-// Returns the space for received bytes, and writes its size to `size`. This is the alternative to
+// Returns the space for received bytes, and writes its size to `size`. This function is the alternative to
 // `mcp_client_feed`. Receive into this space, and report the number of bytes with `mcp_client_filled`. Do both before
 // calling a function that invalidates the space: see `mcp_client_output`.
 //
@@ -707,7 +707,7 @@ size_t mcp_server_feed(mcp_server_t *server,
                        const uint8_t *bytes,
                        size_t count);
 
-// Returns the space for received bytes, and writes its size to `size`. This is the alternative to
+// Returns the space for received bytes, and writes its size to `size`. This function is the alternative to
 // `mcp_server_feed`. Receive into this space, and report the number of bytes with `mcp_server_filled`. Do both before
 // calling a function that invalidates the space: see `mcp_server_output`.
 //

@@ -280,7 +280,7 @@ pub unsafe extern "C" fn mcp_client_feed(client: *mut mcp_client_t, bytes: *cons
     unsafe { moves(client).feed(slice(bytes, count).unwrap_or_default()) }
 }
 
-/// Returns the space for received bytes, and writes its size to `size`. This is the alternative to
+/// Returns the space for received bytes, and writes its size to `size`. This function is the alternative to
 /// `mcp_client_feed`. Receive into this space, and report the number of bytes with `mcp_client_filled`. Do both before
 /// calling a function that invalidates the space: see `mcp_client_output`.
 ///

@@ -314,7 +314,7 @@ pub unsafe extern "C" fn mcp_server_feed(server: *mut mcp_server_t, bytes: *cons
     current.moves().map_or(0, |moves| moves.feed(bytes))
 }
 
-/// Returns the space for received bytes, and writes its size to `size`. This is the alternative to
+/// Returns the space for received bytes, and writes its size to `size`. This function is the alternative to
 /// `mcp_server_feed`. Receive into this space, and report the number of bytes with `mcp_server_filled`. Do both before
 /// calling a function that invalidates the space: see `mcp_server_output`.
 ///

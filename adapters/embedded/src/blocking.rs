@@ -19,8 +19,8 @@ impl Pump {
     /// the flush, and reads if the flush fails again. The pump does not report a failed flush before an event. If a
     /// flush can time out, a read should also time out.
     ///
-    /// While a read blocks, the machine is not polled, so a deadline takes effect only after the read. That suffices
-    /// for a server whose tools all respond immediately. Use [`step`](Pump::step) for any other server.
+    /// While a read blocks, the machine is not polled, so a deadline takes effect only after the read. This delay does
+    /// no harm if all tools of a server respond immediately. Use [`step`](Pump::step) for any other server.
     ///
     /// `now` returns the time of a clock that never runs backwards: see [`Millis`].
     pub fn run<T: Read + Write>(

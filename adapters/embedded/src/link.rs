@@ -111,7 +111,7 @@ const MAX_FLUSHES: u32 = 10;
 /// accepts at most 16 bytes, and blocks until the driver has flushed these bytes.
 ///
 /// A flush that ends with a temporary error, such as [`ErrorKind::TimedOut`], is repeated, because the peer may wait
-/// for these bytes. After ten such flushes, the bytes stay in the driver until the next write.
+/// for the written bytes. After ten such flushes, the bytes stay in the driver until the next write.
 ///
 /// At 115,200 baud, a [`Pump::step`](crate::Pump::step) therefore blocks for at most 1.4 ms, unless a flush times out.
 /// A step of `FramedPump` or `HttpPump` blocks until all pending output is written. Bytes that arrive in the meantime

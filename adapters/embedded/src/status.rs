@@ -19,8 +19,8 @@ pub enum PumpStatus {
     /// Input bytes were lost. The machine discards a partly received line. If the received part of that line shows a
     /// request and its id, the machine sends an error response. The connection stays open.
     LineBroken(ErrorKind),
-    /// A write or flush failed with a temporary error. The next step repeats it. If a flush fails again, this status is
-    /// not returned again before the next write.
+    /// A write or flush failed with a temporary error. The next step repeats the write or flush. If a flush fails
+    /// again, this status is not returned again before the next write.
     NotWritten(ErrorKind),
     /// The link is closed in at least one direction. The machine is informed, and [`PumpStatus::Closed`] follows.
     LinkLost(ErrorKind),

@@ -147,7 +147,7 @@ impl ClientHandle {
     /// Follows a task of an earlier connection, such as after a restart. The [`PendingCall`] returns the result of
     /// the tool.
     ///
-    /// [`Progress::task`](crate::Progress::task) has the id of a task. The maximum time in `options` applies to the
+    /// [`Progress::task`](crate::Progress::task) has the id of a task. [`CallOptions::maximum`] limits the time for the
     /// task.
     ///
     /// # Errors

@@ -48,7 +48,8 @@
 //! [`result`] generates a schema, so create the tools once.
 //!
 //! Within one schema, `schemars` identifies a type by its module and name. Two types that are local to different
-//! functions of one module therefore need different names, because the schema of the first would describe both.
+//! functions of one module therefore need different names. With equal names, the schema of the first type would
+//! describe both types.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

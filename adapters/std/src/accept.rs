@@ -66,9 +66,9 @@ impl ConnectionLimit {
         Permit(Arc::clone(&self.shared))
     }
 
-    /// Waits for at most `time` until the limit permits a connection. Returns `None` if the limit still permits none,
-    /// or after [`close`](ConnectionLimit::close). The method can return `None` early, because another thread can take
-    /// the permit first.
+    /// Waits for at most `time` until the limit permits a connection. Returns `None` if the limit still permits no
+    /// connection, or if [`close`](ConnectionLimit::close) was called. The method can return `None` early, because
+    /// another thread can take the permit first.
     #[cfg(feature = "http")]
     pub(crate) fn acquire_within(&self, time: Duration) -> Option<Permit> {
         let mut state = lock(&self.shared.state);

@@ -92,7 +92,7 @@ pub(crate) trait PumpImpl {
 pub(crate) struct RunOptions {
     /// The time of the first poll: [`Pump::read_clock`] or [`Pump::time_after_event`].
     pub(crate) now: Millis,
-    /// The time at which the call returns [`PumpStatus::Woken`] at the latest. `None`: no such time.
+    /// The time at which the call returns [`PumpStatus::Woken`] at the latest. `None` sets no time.
     pub(crate) until: Option<Millis>,
     /// Whether no waker exists, and no thread can create a waker during the call. Only the caller knows which threads
     /// can create wakers.

@@ -179,7 +179,7 @@ impl HttpExchanges {
     /// Begins to send a message, and returns the action for the owner. Returns `None` if the message must wait: pass
     /// the message again later.
     pub fn send(&mut self, message: &OutboundMessage<'_>) -> Option<HttpAction> {
-        // Nothing is sent after the end of the session: the responses to such requests could not arrive.
+        // Send nothing after the end of the session, because responses could no longer arrive.
         if self.is_lost {
             return None;
         }

@@ -341,7 +341,7 @@ impl ServerShared {
     }
 
     /// Like [`process_commands`](ServerShared::process_commands), for a transport with many sessions. Also returns
-    /// whether the call gave the server new work, so that the caller must poll the server again.
+    /// whether the call gave the server new work. If so, the caller must poll the server again.
     #[inline]
     pub fn process_commands_in(
         &self,
