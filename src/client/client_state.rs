@@ -118,7 +118,7 @@ pub(crate) struct ClientState<'b> {
     pub(crate) request_id: Span,
     /// Whether a server request waits until the transmit buffer has space for its response.
     pub(crate) server_request_waits: bool,
-    /// The table of the tasks that the client runs. `None` during `with_client_tasks`.
+    /// The table of the tasks that the client runs. `None` without a table, and during `with_client_tasks`.
     pub(crate) client_tasks: Option<Storage<'b, TaskTable<'b>>>,
     /// The event that the next call of `Client::event` returns. The poll after that call drops the event.
     pub(crate) pending_event: Option<PendingEvent>,

@@ -217,7 +217,7 @@ impl<'i> ClientConfig<'i> {
 
     /// Accepts an empty cursor in all revisions, not only in `2026-07-28`.
     ///
-    /// By default, an empty cursor ends a list before `2026-07-28`, because some servers mark the last page in this
+    /// By default, an empty cursor ends a list in earlier revisions, because some servers mark the last page in this
     /// way.
     #[must_use]
     pub const fn empty_cursors(mut self) -> Self {

@@ -34,8 +34,8 @@ pub enum Event<'a> {
     /// A failed connection attempt. The client then closes the connection.
     ConnectFailed(ConnectFailure<'a>),
     /// The end of a request. The client emits this event exactly once for each request, unless the application cancels
-    /// the request or [resets](crate::Client::reset) the client. A complete list ends with its last page instead.
-    /// Subscriptions and tasks continue after [`reconnect`](crate::Client::reconnect).
+    /// the request or [resets](crate::Client::reset) the client. A complete list ends with the event of its last page,
+    /// and without this event. Subscriptions and tasks continue after [`reconnect`](crate::Client::reconnect).
     Response(Response<'a>),
     /// A part of the content of a result that arrives in [chunks](crate::Client::receive_chunks).
     Chunk {

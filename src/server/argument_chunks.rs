@@ -61,8 +61,8 @@ impl<'a> ArgumentChunk<'a> {
 
     /// Returns the text as base64.
     ///
-    /// If the client writes the base64 without line breaks, each chunk has a whole number of groups. The rest in the
-    /// call then has a whole number of groups, too.
+    /// If the client writes the base64 without line breaks, each chunk has a whole number of groups. The rest of the
+    /// string, in the [`Call`](crate::server::Call), then also has a whole number of groups.
     #[must_use]
     pub fn base64(&self) -> Base64<'a> {
         Base64::new(Str::trusted(self.text.as_bytes()))

@@ -1,7 +1,7 @@
 //! Batches: handles the messages of one line in order, and collects their responses in one line.
 //!
-//! The server handles the members of a batch in order, as if each were a line. The server collects the responses in a
-//! separate buffer, and sends one message when the last response is complete.
+//! The server handles the members of a batch in order, as if each member were a line. The server collects the responses
+//! in a separate buffer, and sends one message when the last response is complete.
 //!
 //! Specification: 2025-03-26, *Base protocol*, *Batching*; JSON-RPC 2.0, *Batch*.
 #![allow(
@@ -196,7 +196,8 @@ fn handle_next(state: &mut ServerState<'_>, line: &[u8], stream: StreamId, spans
         if rpc::text(line, scanner.span(Member::Method)).is_name(methods::INITIALIZE.name) {
             return state.refuse(id, stream, ProtocolError::AlreadyInitialized, None);
         }
-        // Revisions of the stateless era have no batches, and a subscription would leave this batch open.
+        // Refuse a request of the stateless era. The era has no batches, and a subscription would leave this batch
+        // open.
         let meta = rpc::view(line, scanner.span(Member::Params))
             .get("_meta")
             .filter(|meta| meta.kind() == Kind::Object);
@@ -266,7 +267,7 @@ fn end_line(state: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
     }
 }
 
-/// Returns the total size limit of the responses to the line's batch, in bytes.
+/// Returns the limit for the total size of the responses to the batch in the line, in bytes.
 fn total_limit(state: &ServerState<'_>, counts: Counts) -> usize {
     let own = state.batch.buffer.limit().saturating_sub(counts.open_end as usize);
     state.peer.output.max_reply_size().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)

@@ -110,7 +110,8 @@ impl<'a> Call<'a> {
     /// content.
     ///
     /// In debug builds with the features `std` and `derive`, the server compares the content with the tool's output
-    /// schema in a static catalog. After a mismatch, the response is a failure that names the member.
+    /// schema in a static catalog. If the content does not match, the response is a failure that names the invalid
+    /// member.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         let schema = self.schema_to_check();

@@ -45,7 +45,7 @@ pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, line: Line
     match line {
         LineKind::Message => true,
         LineKind::Truncated | LineKind::StreamClosed => false,
-        // Never respond to a possible response, because two peers could exchange errors forever.
+        // Never respond to a message that may be a response, because two peers could then exchange errors forever.
         _ if scanner.looks_like_response() => false,
         LineKind::TooLong => !is_notification(scanner),
         _ => true,
@@ -141,7 +141,7 @@ impl ServerState<'_> {
     }
 
     /// Responds to an invalid message with an error, and reports the error. After too many errors without an id, sends
-    /// no response, and reports `Muted` instead.
+    /// no response, and reports only `Muted`.
     ///
     /// If `id` is empty or too long, the error has no id. [`Limits::invalid_in_a_row`](crate::server::Limits) limits
     /// consecutive errors without an id.
@@ -192,7 +192,7 @@ pub(crate) fn handle_unreadable_line(
         match Class::new(bytes, input.scanner(), false) {
             Class::Request | Class::Invalid(_) => input.scanner().valid_id(bytes).bytes(bytes),
             _ if line == LineKind::TooDeep => return state.fail(error),
-            // The line may have an id after the error. Respond without an id.
+            // An id may follow the position of the JSON error, so the id is unknown. Respond without an id.
             _ => b"",
         }
     };

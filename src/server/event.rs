@@ -250,8 +250,8 @@ impl<'a> Surroundings<'a> {
 pub(crate) struct RequestParts<'a> {
     /// The decoded name of the tool or prompt, the URI, or the method of an extension. Empty for other requests.
     pub(crate) subject: &'a str,
-    /// The input of a retried request. If the event exposes all parameters, `input_responses.responses` holds the
-    /// parameters instead.
+    /// The input of a retried request. Exception: if the event exposes all parameters, `input_responses.responses`
+    /// holds the parameters.
     pub(crate) input_responses: InputResponses<'a>,
     pub(crate) reply: Reply<'a>,
 }

@@ -160,9 +160,9 @@ pub(crate) struct Request<'r, 'b> {
 impl<'r, 'b> Request<'r, 'b> {
     /// Finds the frequent members of `params` in one search. Each later search visits all members again.
     ///
-    /// The caller constructs the request in its final place and then calls this function. A copy would read the fields
-    /// right after they are written, in larger parts, and wait for the writes. The caller must not have set the spans of
-    /// these members.
+    /// The caller constructs the request in its final place and then calls this function. A copy of the request would
+    /// read several fields with one load, right after their writes. The processor then waits for the writes. The caller
+    /// must not have set the spans of these members.
     pub(crate) fn find_members(&mut self) {
         let params = self.params;
         let spans = &mut *self.spans;
@@ -296,8 +296,8 @@ impl<'r, 'b> Request<'r, 'b> {
     ) -> Received {
         self.set_parts(subject, Span::MISSING);
         let received = self.emit_request(kind, event);
-        // The parameters use the span `responses`. The span `arguments` is decoded in place, but the parameters contain
-        // `_meta`, which must not change.
+        // The parameters use the span `responses`, because the span `arguments` is decoded in place. The parameters
+        // contain `_meta`, which must not change.
         self.spans.responses = self.params.span();
         received
     }

@@ -151,7 +151,7 @@ fn initialize(request: &mut Request<'_, '_>) -> Received {
         (None, None) => offer.latest().unwrap_or(Revision::OLDEST),
     };
     let first = request.state.peer.lifecycle.apply(Trigger::Initialize);
-    // A restart would drop the requests of all sessions.
+    // Never restart one of several sessions, because a restart drops the requests of all sessions.
     let restart = request.state.config.restart.filter(|_| request.state.session_key == SessionKey::NONE);
     let again = !first && restart.is_some() && request.state.peer.lifecycle.apply(Trigger::Restart);
     if !first && !again {

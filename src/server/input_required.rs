@@ -55,7 +55,7 @@ impl Reply<'_> {
     /// A client may return any state. If security depends on the state, the application must sign it, bind it to the
     /// user and the request, and let it expire.
     ///
-    /// Before `2026-07-28`, defer the call and send a request instead:
+    /// Before `2026-07-28`, defer the call, and send a request to the client:
     ///
     /// ```no_run
     /// use mcp_proto::input::{ElicitResultView, Field, Form};

@@ -32,7 +32,8 @@ pub(super) static KEEP_ALIVE_HOOKS: KeepAliveHooks = KeepAliveHooks { advance, d
 
 fn advance(server: &mut Server<'_>) -> bool {
     let peer = &mut server.state.peer;
-    // After the end of input, no response can arrive, and the end of the connection needs the record of sent bytes.
+    // After the end of input, no response can arrive. Also, `advance_keep_alive` clears the flag of sent bytes, which
+    // the end of the connection needs.
     if peer.lifecycle.state() != State::Ready || server.input.is_ended() {
         return false;
     }

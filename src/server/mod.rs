@@ -152,7 +152,7 @@ pub type Slot = crate::peer::slots::Slot<Request<Context, OutboundSession>>;
 /// The server side of one connection.
 ///
 /// The caller polls the server, performs the returned [`Action`], and polls again. The caller lends the buffers. With
-/// the feature `alloc`, buffers can instead grow up to a limit.
+/// the feature `alloc`, the server can also own buffers that grow up to a limit.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -196,8 +196,8 @@ pub struct Server<'b> {
 pub(crate) enum Ending {
     Open,
     /// The input has ended, and a line waits for transmit space. The grace period restarts whenever the client reads.
-    /// When the period expires, the server drops the connection. If the client has read all output by then, the server
-    /// instead ends the chunked response that blocks the line.
+    /// When the period expires, the server drops the connection. Exception: if the client has read all output by then,
+    /// the server only ends the chunked response that blocks the line.
     InputEnded,
     /// The application may still respond to requests in flight.
     Grace,

@@ -49,7 +49,7 @@ pub(crate) struct OutboundHooks {
     pub(super) write_cancelled: fn(&mut ServerState<'_>, Ticket),
 
     /// Fails all outbound requests that await a response. Each failure causes an event. With `true`, also discards all
-    /// queued messages, and releases all requests that have not failed.
+    /// queued messages, and releases all other requests that have not failed.
     pub(super) end_all: fn(&mut ServerState<'_>, bool),
 
     /// Ends one of several sessions: removes its subscriptions, and fails its outbound requests that await a response.
@@ -216,8 +216,8 @@ impl Peer<'_, role::Server> {
 }
 
 impl ServerState<'_> {
-    /// Ends an outbound request: releases its slot and emits the response. If the request is an input request of a
-    /// task, the hooks of tasks end the request instead.
+    /// Ends an outbound request: releases its slot and emits the response. Leaves an input request of a task to the
+    /// hooks of tasks.
     fn finish(&mut self, ticket: Ticket, kind: ResponseKind) -> Received {
         let hooks = self.task_hooks();
         if let Some(received) = hooks.and_then(|hooks| (hooks.on_response)(self, ticket, kind)) {

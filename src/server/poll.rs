@@ -1,4 +1,4 @@
-//! Poll loop: handles lines, expires deferred and sent requests, sends pings, and ends the connection.
+//! Poll loop: handles lines, expires deferred and outbound requests, sends pings, and ends the connection.
 
 use core::mem;
 

@@ -84,9 +84,9 @@ impl StateAccess for ServerState<'_> {
 
 /// Responds to one request, now or later.
 ///
-/// A response method consumes the reply, and cannot fail, except [`chunked`](Reply::chunked). A response may be too
-/// large, not valid, or of a kind that does not suit the request, such as [`text`](Reply::text) for a prompt. The
-/// server then sends an error response (-32603) instead, and the next event is a [`ProtocolError`].
+/// Every response method consumes the reply. Only [`chunked`](Reply::chunked) can fail. A response may be too large,
+/// not valid, or of a kind that does not suit the request, such as [`text`](Reply::text) for a prompt. The server then
+/// sends an error response (-32603), and the next event is a [`ProtocolError`].
 ///
 /// Dropping a reply sends no response. If the application drops the request of an event, the server responds with an
 /// error at the next poll. If the application drops the reply to a [deferred](crate::server::Call::defer) request, the

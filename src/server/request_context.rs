@@ -71,7 +71,7 @@ impl Context {
         self.packed_level() == KEYED
     }
 
-    /// Records that the machine serves several sessions, and that the stream names the session of the request.
+    /// Records that the server has several sessions, and that the stream names the session of the request.
     pub(crate) fn set_keyed(&mut self) {
         self.set_packed_level(KEYED);
     }

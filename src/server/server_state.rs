@@ -123,10 +123,11 @@ pub(crate) struct ServerState<'b> {
     /// Changes whose notifications are pending.
     pub(crate) pending_changes: ChangeSet,
     pub(crate) batches: Batches,
-    /// The session that the machine currently serves, if the machine serves several.
+    /// The key of the current session, if the server has several sessions.
     pub(crate) session_key: SessionKey,
     /// Writer of change notifications and of messages about tasks. Set by `enable_change_writer`: at the first change,
-    /// at the first `subscriptions/listen`, or when the server gets a task table. Other servers do not link the writer.
+    /// at the first `subscriptions/listen`, or when the server gets a task table. A program that never calls the
+    /// function does not link the writer.
     pub(crate) change_writer: Option<fn(&mut ServerState<'_>) -> bool>,
     /// The event that `event` returns next.
     pub(crate) pending_event: Option<PendingEvent>,
@@ -272,8 +273,8 @@ impl ServerState<'_> {
 
     /// Writes the response to a request.
     ///
-    /// If the response does not fit or is not valid, writes an error response instead, records the error as pending,
-    /// and returns [`Received::Failed`].
+    /// If the response does not fit or is not valid, writes an error response, records the error as pending, and
+    /// returns [`Received::Failed`].
     #[inline]
     pub(crate) fn respond(
         &mut self,
@@ -469,7 +470,7 @@ impl ServerState<'_> {
         } else if context.revision().has(WireFeature::RequestLogLevel) {
             context.level().is_some_and(|least| level >= least)
         } else if context.owner(*stream) != self.session_key.stream() {
-            // The level of the current session does not apply.
+            // The request belongs to another session, so the level of the current session does not apply.
             return Err(SendError::NotConnected);
         } else {
             self.session_level().is_none_or(|least| level >= least)

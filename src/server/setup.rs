@@ -110,7 +110,7 @@ impl<'b> Server<'b> {
     /// Lends storage for the URIs of watched resources, for the feature
     /// [`Subscriptions`](crate::server::Subscriptions).
     ///
-    /// Each watched resource or task takes 15 bytes, and the length of its URI or id. If the buffer is full, the server
+    /// Each watched resource or task takes 15 bytes plus the length of its URI or id. If the buffer is full, the server
     /// refuses `resources/subscribe` (-32603), and acknowledges `subscriptions/listen` without the resource. Without
     /// this buffer, clients cannot subscribe to resources or tasks.
     #[must_use]

@@ -155,8 +155,8 @@ impl Client<'_> {
     /// Some servers write the `id` after the result. The client then emits the chunks of a large result only if no
     /// other request awaits a response. The client checks the `id` at the end of the message. If the `id` does not
     /// belong to this request, the request fails with [`RequestFailure::Invalid`], and the application must discard the
-    /// chunks. If several requests await responses, and a large result has its `id` at the end, the request fails with
-    /// [`RequestFailure::TooLong`].
+    /// chunks. If several requests await responses, and a large result has its `id` at the end, the request of that
+    /// result fails with [`RequestFailure::TooLong`].
     ///
     /// ```
     /// use mcp_proto::client::{ChunkData, Client, Event, Options};

@@ -286,8 +286,8 @@ impl ServerState<'_> {
         self.close_chunks(ticket, chunks, None)
     }
 
-    /// Writes the end of an open response. On lines the end fits, because every piece leaves [`RESERVED`] bytes.
-    /// Returns `false` if the end does not fit.
+    /// Writes the end of an open response. Outside message mode the end always fits, because every piece leaves
+    /// [`RESERVED`] bytes. Returns `false` if the end does not fit.
     fn close_chunks(&mut self, ticket: Ticket, chunks: ChunkState, why: Option<&dyn WriteText>) -> bool {
         let stream = self.chunk_stream(ticket);
         let Some(mut out) = self.peer.output.end_writer(RESERVED) else { return false };
@@ -347,11 +347,11 @@ impl<'a> Call<'a> {
     /// or [`Event::Expired`](crate::server::Event::Expired). The client receives that end even after its cancellation,
     /// because half a message cannot be withdrawn.
     ///
-    /// On lines, the server sends no other message until the response is complete. The client's requests wait, and
-    /// methods that send other messages fail with [`Busy`](SendError::Busy). In message mode, such as over HTTP, the
-    /// server sends other responses meanwhile. A message that waits for space has precedence over the chunks. In this
-    /// mode, several responses may be open, and [`Event::Writable`](crate::server::Event::Writable) concerns all open
-    /// responses.
+    /// Outside [message mode](Server::message_mode), the server sends no other message until the response is complete.
+    /// The client's requests wait, and methods that send other messages fail with [`Busy`](SendError::Busy). In message
+    /// mode, such as over HTTP, the server sends other responses meanwhile. A message that waits for space has
+    /// precedence over the chunks. In this mode, several responses may be open, and
+    /// [`Event::Writable`](crate::server::Event::Writable) concerns all open responses.
     ///
     /// ```
     /// use mcp_proto::server::{ChunkedContent, Event, Server};

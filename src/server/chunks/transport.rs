@@ -11,7 +11,7 @@ impl Server<'_> {
     /// If `accept` is `true`, the server sends [chunked](crate::server::Call::chunked) responses that begin afterwards
     /// as messages of the kinds [`Piece`](crate::OutboundMessageKind::Piece) and
     /// [`LastPiece`](crate::OutboundMessageKind::LastPiece). A transport in which only some streams can take pieces
-    /// calls the method before it passes on each message.
+    /// calls the method before each message that it passes to the server.
     pub fn accept_pieces(&mut self, accept: bool) {
         self.state.peer.output.accept_pieces(accept);
     }

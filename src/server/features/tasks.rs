@@ -70,9 +70,10 @@ impl Tasks {
     ///
     /// - `2026-07-28`: a call of a client that declares the extension becomes a task. While the connection ends, a call
     ///   stays a call, unless the table [keeps](crate::server::TaskTable::keep_on_reset) tasks.
-    /// - `2025-11-25`: a deferred call becomes a task only if the client requests a task, at the next poll. A call to
-    ///   which the application responds before that poll gets its result, although the specification requires a task.
-    ///   Respond after the next poll, or use [`into_task`](crate::server::Call::into_task).
+    /// - `2025-11-25`: a deferred call becomes a task only if the client requests a task. The call then becomes a task
+    ///   at the next poll. A call to which the application responds before that poll gets its result, although the
+    ///   specification requires a task. Respond after the next poll, or use
+    ///   [`into_task`](crate::server::Call::into_task).
     ///
     /// As a task, a call sends no progress, no log messages and no requests to the client: a request
     /// [during](crate::server::RequestOptions::during) the call is [`Unsupported`](crate::SendError::Unsupported). If a
@@ -247,8 +248,8 @@ fn result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let Pending { source, stream, context } = request.pending;
     let kind = RequestKind::TaskResult { task: slot_of(ticket), is_requested: false };
-    // The request has no timeout. The request still needs a deadline, because the grace period ends only requests
-    // with a deadline.
+    // The request has no timeout. The request still needs a deadline, because only requests with a deadline end with
+    // the grace period.
     let deadline = Some(Millis(u64::MAX));
     if request.state.peer.defer(&source, stream, context.with_kind(kind), deadline).is_some() {
         return Received::Done;

@@ -56,7 +56,7 @@ const fn invalid_annotation(catalog: &[Tool<'_>]) -> Option<(usize, InvalidToolH
 /// Returns the hook for the streamed arguments of a catalog, if there are any.
 ///
 /// # Errors
-/// The index of the first tool whose input schema does not have the argument as a string.
+/// The index of the first tool whose input schema does not declare the streamed argument as a string.
 const fn argument_hook(catalog: &[Tool<'_>]) -> Result<Option<ArgumentHook>, usize> {
     let invalid = position!(catalog, |tool, index| matches!(
         tool.streamed,
@@ -92,7 +92,7 @@ impl<'t> Tools<'t> {
     /// ```
     ///
     /// # Panics
-    /// Two tools have the same name, an annotation `x-mcp-header` is invalid, or the input schema does not have a
+    /// Two tools have the same name, an annotation `x-mcp-header` is invalid, or the input schema does not declare a
     /// [streamed](Tool::streamed) argument as a string. At run time, use [`try_new`](Tools::try_new).
     #[must_use]
     #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
@@ -111,7 +111,7 @@ impl<'t> Tools<'t> {
     ///
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two tools have the same name. [`ConfigError::InvalidToolHeader`]: an annotation
-    /// `x-mcp-header` is invalid. [`ConfigError::InvalidStreamedArgument`]: the input schema of a tool does not have
+    /// `x-mcp-header` is invalid. [`ConfigError::InvalidStreamedArgument`]: the input schema of a tool does not declare
     /// the [streamed](Tool::streamed) argument as a string.
     pub const fn try_new(catalog: &'t [Tool<'t>]) -> Result<Tools<'t>, ConfigError> {
         match (duplicate(catalog), invalid_annotation(catalog), argument_hook(catalog)) {
@@ -139,10 +139,10 @@ impl<'t> Tools<'t> {
 
     /// Returns the size of a transmit buffer that holds the static list of this feature in one response, in bytes.
     ///
-    /// With a smaller buffer, the server may split the list into pages: see [`ProtocolError::ListSplit`]. Some
-    /// clients read only the first page. The size is sufficient for ids up to
-    /// [`Limits::id`](crate::server::Limits::id), in all revisions, with lines and in message mode. The size may be
-    /// up to 100 bytes too large, plus 60 bytes for each tool. Returns 0 if the list is dynamic.
+    /// With a smaller buffer, the server may split the list into pages: see [`ProtocolError::ListSplit`]. Some clients
+    /// read only the first page. The size is sufficient for ids up to [`Limits::id`](crate::server::Limits::id), in all
+    /// revisions, in [message mode](crate::Server::message_mode) and outside of it. The size may be up to 100 bytes too
+    /// large, plus 60 bytes for each tool. Returns 0 if the list is dynamic.
     ///
     /// With an assertion in a constant, a buffer that is too small does not compile:
     ///

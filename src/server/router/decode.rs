@@ -17,7 +17,7 @@ use crate::server::features::completion::Complete;
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::read_resource::ReadResource;
 
-/// Memory for decoded texts: `N` bytes. With `alloc`, the memory grows instead.
+/// Memory for decoded texts. With the feature `alloc`, the memory grows. Without `alloc`, the memory has `N` bytes.
 #[derive(Debug)]
 pub struct Space<const N: usize> {
     #[cfg(feature = "alloc")]

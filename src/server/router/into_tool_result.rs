@@ -70,7 +70,7 @@ impl<T: IntoToolResult, E: WriteText> IntoToolResult for Result<T, E> {
 /// `T` derives [`Schema`](macro@crate::Schema), or [`ToolArguments`](macro@crate::ToolArguments) if `T` is also a part
 /// of arguments. The schema of `T` must describe an object, because the specification requires an object up to
 /// `2025-11-25`. Otherwise `Structured<T>` as the return type is a compile error. In debug builds with the feature
-/// `std`, a value that does not match its schema becomes a failure that names the member.
+/// `std`, a value that does not match its schema becomes a failure that names the invalid member.
 ///
 /// ```
 /// use mcp_proto::server::{Router, Structured};

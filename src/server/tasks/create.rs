@@ -15,7 +15,8 @@ use crate::server::server_state::{ServerState, Shape};
 use crate::time::Millis;
 
 impl<'a> Call<'a> {
-    /// Returns whether the client accepts a task as the response to the call. If so, the table may still be full.
+    /// Returns whether the client accepts a task as the response to the call. The result does not depend on free slots
+    /// in the table.
     ///
     /// In `2025-11-25` the client requests a task, and the server must then respond with a task. This crate does not
     /// ensure the task: the application must call [`into_task`](Call::into_task), or [defer](Call::defer) the call with

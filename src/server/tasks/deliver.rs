@@ -63,8 +63,8 @@ pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
     }
 }
 
-/// Sends `notifications/tasks/status` to the sessions of changed tasks (`2025-11-25`), if the table has
-/// `notify_sessions`.
+/// Sends `notifications/tasks/status` to the sessions of changed tasks (`2025-11-25`), if the table enables this
+/// notification.
 fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Result<(), Stop> {
     let mut slot = 0;
     while let Some(ticket) = table.slots.next_from(&mut slot) {

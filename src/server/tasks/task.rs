@@ -76,9 +76,9 @@ impl Server<'_> {
 
     /// Sets the user of the following messages. A client can access only the tasks of its user.
     ///
-    /// A transport with users, such as HTTP with authorization, calls this method before it passes on each message. `0`
-    /// means that there is no user. The tasks of a handshake session then belong to that session. In `2026-07-28`, any
-    /// client without a user can then access a task whose id it knows.
+    /// A transport with users, such as HTTP with authorization, calls this method before each message that it passes to
+    /// the server. `0` means that there is no user. The tasks of a handshake session then belong to that session. In
+    /// `2026-07-28`, any client without a user can then access a task whose id it knows.
     pub fn set_task_owner(&mut self, user: u64) {
         if let Some(table) = self.state.tasks.as_mut() {
             table.owner = user;
@@ -129,8 +129,8 @@ impl Task<'_> {
     ///
     /// In `2026-07-28` the client gets the input request with the task, and the text of the slot stores the input
     /// request. In `2025-11-25` the server sends a request, which takes a slot of [`Server::in_flight`]. If a session
-    /// of the user waits for the result, that session gets the request, otherwise the session of the task. If the slot
-    /// cannot store the key beside the status message, the response deletes the status message.
+    /// of the user waits for the result, that session gets the request. Otherwise the session of the task gets the
+    /// request. If the slot cannot store the key beside the status message, the response deletes the status message.
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.

@@ -1,8 +1,8 @@
 //! Feature `Subscriptions`: `subscriptions/listen`, `resources/subscribe`, `resources/unsubscribe`.
 //!
-//! In the handshake era the server reports changes of every list with `listChanged`, and changes of resources to which
-//! the client subscribed. In the stateless era the server reports the changes that a `subscriptions/listen` request in
-//! flight selects.
+//! In the handshake era the server reports changes of every list for which it declares `listChanged`, and changes of
+//! resources to which the client subscribed. In the stateless era the server reports the changes that a
+//! `subscriptions/listen` request in flight selects.
 //!
 //! Specification: *Resources*, *Subscriptions*; 2026-07-28, *Subscriptions*.
 

@@ -88,7 +88,8 @@ const TASK: u8 = 2;
 /// Flag of an entry that is not in use.
 const REMOVED: u8 = 4;
 
-/// Offsets of the two children in an entry. A child at offset 0 is absent, because the root begins there.
+/// Where an entry stores the offsets of its two children. The stored offset 0 means that there is no child, because the
+/// root begins at 0.
 const CHILDREN: [usize; 2] = [9, 12];
 
 /// Stands for the link to the root, which is not stored.

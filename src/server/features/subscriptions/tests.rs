@@ -92,7 +92,7 @@ impl Pipe<'_> {
         self.send("");
     }
 
-    /// Checks and clears the output and the events since the last call.
+    /// Checks the output and the events since the last call, and clears both.
     #[track_caller]
     fn expect(&mut self, output: &[&str], events: &[&str]) {
         assert_eq!(core::mem::take(&mut self.output).lines().collect::<Vec<_>>(), output);
