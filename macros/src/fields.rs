@@ -407,7 +407,7 @@ impl Named {
                     ::core::option::Option::None => #value,
                 })
             }
-            // The type need not implement `Schema`.
+            // With `#[tool(schema = …)]`, the type need not implement `Schema`, which `or_absent` requires.
             None if self.value.has_schema() => quote!(match #slot {
                 ::core::option::Option::Some(__value) => __value,
                 ::core::option::Option::None => __derived::missing(#name)?,

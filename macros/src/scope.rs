@@ -16,7 +16,7 @@ use crate::parse::with_static_lifetimes;
 pub(crate) struct Scope {
     direction: Direction,
     name: Ident,
-    /// The type with static lifetimes. Used only if the type has no other parameters.
+    /// The type with static lifetimes. Used only if the type has no type or const parameters.
     static_type: TokenStream,
     /// The type and const parameters.
     parameters: Vec<Ident>,

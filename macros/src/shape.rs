@@ -294,8 +294,8 @@ fn expand_node(attributes: &TypeAttributes, generated: &Generated, scope: &Scope
     }
 }
 
-/// Generates the text of the schema. Returns `None` for a generic type, which has the default text of the trait,
-/// because the length of an array cannot depend on type parameters.
+/// Generates the text of the schema. Returns `None` for a generic type, because the length of an array cannot depend on
+/// type parameters. The trait then provides the default text.
 fn expand_text(scope: &Scope) -> Option<TokenStream> {
     (!scope.is_generic()).then(|| {
         let name = scope.static_type();

@@ -253,8 +253,7 @@ impl<'b> ClientState<'b> {
         self.begin_request_as(Method::from_name(name), name, options, params)
     }
 
-    /// Sends a request like [`begin_request`](Self::begin_request), but with the kind `method` instead of the kind of
-    /// `name`.
+    /// Sends a request like [`begin_request`](Self::begin_request). `method` replaces the kind that belongs to `name`.
     #[inline]
     pub(crate) fn begin_request_as(
         &mut self,

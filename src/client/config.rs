@@ -60,8 +60,8 @@ pub enum Connect {
     /// - an error code that the stateless era does not define,
     /// - a response that is malformed, not valid JSON or nested too deeply.
     ///
-    /// A response that [lost bytes](crate::Receive::filled), but not its id, selects no era: the client sends
-    /// `server/discover` again, once.
+    /// A response that [lost bytes](crate::Receive::filled), but not its id, selects no era. The client then sends
+    /// `server/discover` a second time, but not a third time.
     #[default]
     Automatic,
     /// Connects only in `2026-07-28`. The client still sends `server/discover` first, because a handshake server might

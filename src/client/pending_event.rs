@@ -53,7 +53,7 @@ pub(crate) enum PendingOutcome {
     Result {
         result: Span,
         member: Span,
-        /// Whether the result ends a task. The scanner's index may then belong to the task instead.
+        /// Whether the result ends a task. The scanner's index may then belong to the task, and not to the result.
         is_nested: bool,
     },
     Error(Span),

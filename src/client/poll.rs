@@ -153,7 +153,7 @@ impl Client<'_> {
 
     /// Handles a request whose deadline has expired. A task between two polls is polled again, unless its maximum
     /// duration is over. Any other request fails, expires or is cancelled, unless its timeout is extended. Returns
-    /// `false` only if the request has ended.
+    /// `false` if the ticket belongs to no request.
     #[cold]
     #[inline(never)]
     fn expire(&mut self, ticket: Ticket) -> bool {

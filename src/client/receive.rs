@@ -59,7 +59,7 @@ fn handle_other_message(
         Class::Request => handle_request(state, line, scanner.span(Member::Id), method, params, stream),
         Class::Notification => handle_notification(state, line, method, params),
         Class::Invalid(why) | Class::Unanswerable(why) => Err(why.into()),
-        // The caller handles the other responses.
+        // Only an error without an id arrives here. The caller handles all other responses.
         Class::Response | Class::MalformedResponse | Class::ErrorWithoutId => {
             handle_error_without_id(state, line, scanner.span(Member::Error))
         }
@@ -444,9 +444,8 @@ impl ClientState<'_> {
         self.peer.in_flight.release(ticket);
     }
 
-    /// Fails the latest request on a stream that has closed, if the request awaits its response. After a probe, the
-    /// client instead falls back to the handshake if possible. After a request about a task, the client instead polls
-    /// the task again.
+    /// Fails the latest request on a stream that has closed, if the request awaits its response. Exceptions: a probe
+    /// makes the client fall back to the handshake if possible. A request about a task makes the client poll the task.
     pub(crate) fn fail_exchange(&mut self, stream: StreamId) {
         match self.find_on_stream(stream) {
             IssuedId::Request(ticket) if self.peer.awaits_response(ticket) => {

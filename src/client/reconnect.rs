@@ -1,6 +1,6 @@
 //! Reconnecting: subscriptions and tasks continue, all other requests fail.
 //!
-//! Specification: 2026-07-28, *Subscriptions*, *Transports*: the client subscribes again after a reconnect.
+//! Specification: 2026-07-28, *Subscriptions*, *Transports*. The client renews its subscriptions after a reconnect.
 
 use crate::json::Span;
 use crate::peer::request::{InboundState, OutboundState, Request};
@@ -25,8 +25,8 @@ impl Client<'_> {
     /// slot is too short for the filter and the `_meta` of its options. All subscriptions fail with this reason if the
     /// new server belongs to the handshake era.
     ///
-    /// [Tasks](crate::client::ClientConfig::tasks) continue in the same way: the client polls the tasks again. A task
-    /// fails with [`RequestFailure::Closed`] if the new server has no tasks.
+    /// [Tasks](crate::client::ClientConfig::tasks) continue, too: the client polls the tasks on the new connection. A
+    /// task fails with [`RequestFailure::Closed`] if the new server has no tasks.
     ///
     /// Tasks that the [client runs](crate::client::ClientConfig::client_tasks) continue only with
     /// [`TaskTable::keep_on_reset`](crate::client::TaskTable::keep_on_reset). Otherwise, the requests that became these

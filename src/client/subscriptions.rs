@@ -249,8 +249,9 @@ impl ClientState<'_> {
     ///
     /// # Errors
     ///
-    /// [`ProtocolError::LateNotification`]: a request had this id and has ended. The notification may have crossed the
-    /// end. [`ProtocolError::UnknownSubscription`]: no subscription has this id and the state `state`.
+    /// [`ProtocolError::LateNotification`]: a request had this id and has ended. The server may have sent the
+    /// notification before this end. [`ProtocolError::UnknownSubscription`]: no subscription has this id and the state
+    /// `state`.
     fn find_subscription(&self, params: Json<'_>, state: OutboundState) -> Result<Ticket, ProtocolError> {
         let ticket = self.find_by_subscription_id(params)?.ok_or(ProtocolError::UnknownSubscription)?;
         let open = self.peer.in_flight.outbound(ticket);

@@ -67,7 +67,7 @@ pub struct Limits {
     pub depth: u8,
     /// The timeout, in milliseconds, of a deferred request for which the application sets no timeout. With the feature
     /// `alloc` of this crate, progress restarts the timeout. Each chunk of a [chunked](crate::server::Call::chunked)
-    /// response also starts this timeout again.
+    /// response also restarts the timeout.
     ///
     /// Default: `None`. Then the timeout is one minute if the caller lends the slots, so that a forgotten request does
     /// not take a slot forever. With slots on the heap, there is no timeout.

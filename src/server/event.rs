@@ -120,9 +120,9 @@ pub enum Event<'a> {
     Response(Response<'a>),
     /// A request that the server sent [with progress](crate::server::RequestOptions::with_progress) makes progress.
     Progress(Progress<'a>),
-    /// The client's roots have changed: [request](Server::request) the roots again. The server emits this event only if
-    /// the client declared `roots.listChanged`, and only after [`Server::request`], [`Server::ping`] or
-    /// [`Server::replace_session`] has succeeded once.
+    /// The client's roots have changed. The application can [request](Server::request) the new roots. The server emits
+    /// this event only if the client declared `roots.listChanged`, and only after [`Server::request`], [`Server::ping`]
+    /// or [`Server::replace_session`] has succeeded once.
     RootsChanged,
     /// The transmit buffer has space again. The server emits this event after
     /// [`SendError::Busy`](crate::SendError::Busy), after a chunk of which the buffer took only [a

@@ -158,7 +158,8 @@ pub(crate) struct Request<'r, 'b> {
 }
 
 impl<'r, 'b> Request<'r, 'b> {
-    /// Finds the frequent members of `params` in one search. Each later search visits all members again.
+    /// Finds the frequent members of `params` in one search. A separate search for each member would visit all members
+    /// each time.
     ///
     /// The caller constructs the request in its final place and then calls this function. A copy of the request would
     /// read several fields with one load, right after their writes. The processor then waits for the writes. The caller

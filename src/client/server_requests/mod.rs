@@ -63,11 +63,10 @@ impl StateAccess for ClientState<'_> {
 /// A request of the server for input, which needs a response. The parameters borrow the receive buffer.
 ///
 /// Every function that responds consumes the request and cannot fail. If a response does not fit, has the wrong kind,
-/// or is not possible in the revision, the client sends a short error instead. The next event is then a
-/// [`ProtocolError`].
+/// or is not possible in the revision, the client sends a short error. The next event is then a [`ProtocolError`].
 ///
 /// If the application drops the request without a response, the client responds with an error (-32603) at the next
-/// poll. A [deferred](ServerRequest::defer) request remains in flight instead.
+/// poll. A dropped [deferred](ServerRequest::defer) request remains in flight.
 ///
 /// ```
 /// use mcp_proto::client::{ServerRequest, InputRequest};
@@ -127,12 +126,12 @@ impl<'a> ServerRequest<'a> {
     /// is `None`. The client then responds with an error and emits [`Event::Expired`](crate::client::Event::Expired).
     ///
     /// A request that becomes a [task](crate::client::ClientConfig::client_tasks) frees its slot at once. Such a
-    /// request expires after the time to live of the task instead of `time`.
+    /// request ignores `time`, and expires after the time to live of the task.
     ///
     /// # Errors
-    /// Returns the request itself if no slot is free, or if the id of the request does not fit into the text of a
-    /// slot. Also returns a request that is deferred already, and a request that cannot become a task, because the
-    /// table of tasks is full or the response does not fit.
+    /// Returns the request itself if no slot is free, or if the id of the request does not fit into the text of a slot.
+    /// Also returns a request that is deferred already. Also returns a request for which the server requests a task, if
+    /// the table of tasks is full or the response with the task does not fit.
     pub fn defer(self, time: Option<Millis>) -> Result<Ticket, ServerRequest<'a>> {
         let mut ticket = None;
         self.state.with(&mut |state| ticket = state.defer(&self.pending, time));
@@ -223,7 +222,7 @@ impl<'a> ServerRequest<'a> {
         outcome
     }
 
-    /// Responds with an error if `error` is `Some` code, and otherwise with a result. `body` writes the members, except
+    /// If `error` contains a code, responds with an error, otherwise with a result. `body` writes the members, except
     /// the code.
     pub(super) fn respond(self, error: Option<i32>, body: &mut dyn WriteBody) {
         self.state.with(&mut |state| state.respond(&self.pending, error, body));

@@ -18,10 +18,10 @@ pub struct TaskLimits {
     pub longest_interval: Millis,
     /// The maximum duration of a task, from its creation or from the call of `resume_task`. Default: one hour.
     ///
-    /// When this time is over, the client cancels the task if the server supports `tasks/cancel`, and the call fails
-    /// with [`TimedOut`](crate::RequestFailure::TimedOut). A call that becomes a task has this limit instead of the
-    /// maximum in its options. [`Options::timeout`](crate::client::Options::timeout) then limits each request about the
-    /// task, except `tasks/result`.
+    /// When this time is over, the call fails with [`TimedOut`](crate::RequestFailure::TimedOut). The client then also
+    /// cancels the task, if the server supports `tasks/cancel`. For a call that becomes a task, this limit replaces the
+    /// maximum in the options of the call. [`Options::timeout`](crate::client::Options::timeout) then limits each
+    /// request about the task, except `tasks/result`.
     pub maximum: Millis,
     /// Whether the client subscribes to a task whose first status is `working` (`2026-07-28`). Default: false.
     ///
@@ -77,8 +77,8 @@ impl ClientConfig<'_> {
     ///
     /// A task stays in the slot of its call. The text of the slot stores a header of 18 bytes, the id of the task as
     /// JSON, and four bytes for each input request. If the text has less space, the call fails with
-    /// [`StateTooLong`](crate::RequestFailure::StateTooLong), and the client cancels the task if the server supports
-    /// `tasks/cancel` and the transmit buffer has space.
+    /// [`StateTooLong`](crate::RequestFailure::StateTooLong). The client then also cancels the task, if the server
+    /// supports `tasks/cancel` and the transmit buffer has space.
     ///
     /// ```
     /// use mcp_proto::client::{ClientConfig, TaskLimits};

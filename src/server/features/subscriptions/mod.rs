@@ -88,8 +88,8 @@ impl Sealed for Subscriptions {
     fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {
         let (revision, config) = (results.revision, results.config);
         if revision.has(WireFeature::Subscriptions) {
-            // The measured length is an upper bound: each closure writes a complete message, and `measure` adds the
-            // members of a response again.
+            // The measured length is an upper bound: each closure writes a complete message, to which `measure` adds
+            // the start and the end of a response.
             results.measure(Shape::Result, &mut |out: &mut Writer<'_>| {
                 write_acknowledged(out, &[], config.declared_lists(), &mut |_: &mut Writer<'_>| {});
                 (0..config.limits.id).for_each(|_| out.token("0"));

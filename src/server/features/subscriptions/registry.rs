@@ -316,7 +316,7 @@ impl<'b> SubscriptionRegistry<'b> {
         }
     }
 
-    /// Puts a removed entry into use again. Returns `false` if the entry is in use.
+    /// Clears the flag of a removed entry. Returns `false` if the entry was not removed.
     fn restore(&mut self, at: usize) -> bool {
         let Some(flags) = self.flags(at) else { return false };
         let was_removed = *flags & REMOVED != 0;
