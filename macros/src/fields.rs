@@ -371,8 +371,8 @@ impl Fields {
         })
     }
 
-    /// Generates code that overwrites fields of the default struct: with the values that were present, or with the
-    /// default that a missing or skipped field itself has.
+    /// Generates code that overwrites fields of the default struct. A present field gets its value. A missing or
+    /// skipped field gets its own default, if it has one.
     fn overwrite_default(&self, default: &DefaultValue, slots: &[Ident]) -> TokenStream {
         let value = default_value(default);
         let changes = self.members.iter().zip(slots).map(|(field, slot)| {

@@ -52,7 +52,7 @@ impl Role for role::Client {
     type Session = Session;
     type Inbound = InputKind;
     type Outbound = SentRequest;
-    /// The sequence number counts the requests.
+    /// Each request gets the next sequence number.
     type Sequence = u64;
     /// One id of each sequence number belongs to a request without a slot: a connecting request, or the cancellation of
     /// a late task.

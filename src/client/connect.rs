@@ -151,7 +151,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Repeats the probe, once, because bytes of its response were lost.
+    /// Repeats the probe after its response lost bytes. No effect if the probe was already repeated.
     pub(crate) fn repeat_lost_probe(&mut self) {
         if !mem::replace(&mut self.lost_probe_repeated, true)
             && let Some(revision) = self.tried.latest()

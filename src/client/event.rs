@@ -228,7 +228,7 @@ impl<'a> Response<'a> {
 
     /// Returns the `resultType` of a result whose type an extension
     /// [defines](crate::client::ClientConfig::result_types). Such a result has no typed view. Returns `None` for any
-    /// other result, and before `2026-07-28`, because results of those revisions have no type.
+    /// other result. In revisions before `2026-07-28`, results have no type.
     #[must_use]
     pub fn result_type(&self) -> Option<Str<'a>> {
         if self.era != Some(Era::Stateless) {

@@ -90,9 +90,9 @@ impl<'o> Options<'o> {
     }
 
     /// Sets the additional members of `_meta`: a JSON object, such as `{"traceparent":"00-…"}`. The client repeats
-    /// these members in the request for each further page of a list, in a [resumed](crate::Client::resume) request, and
-    /// in a [subscription](crate::Client::listen) on the next connection. The client therefore stores these members in
-    /// the text of the slot: see [`Client::in_flight`](crate::Client::in_flight).
+    /// these members when it requests a further page of a list, [resumes](crate::Client::resume) a request, or renews a
+    /// [subscription](crate::Client::listen) on the next connection. The client therefore stores these members in the
+    /// text of the slot: see [`Client::in_flight`](crate::Client::in_flight).
     ///
     /// The function that sends the request returns [`SendError::Unwritable`] if `object` is not a JSON object, or has a
     /// member that the client itself writes. A list also fails with this error if `object` does not fit into the text.

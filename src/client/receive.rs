@@ -85,9 +85,10 @@ fn handle_error_without_id(
 /// Processes a line that is not valid JSON, or that the decoder discarded.
 ///
 /// A line that is an expected response ends its request with a failure. If the response to the probe lost bytes, the
-/// function returns the error and repeats the probe, once, unless the input has ended. For any other line, except a
-/// response to a ping, returns the error. If the member `method` shows that the line is a request, and the id is intact
-/// and not too long, also responds with the error. Sends no response in the stateless era.
+/// function returns the error. The function also repeats the probe, unless the probe was already repeated or the input
+/// has ended. For any other line, except a response to a ping, returns the error. If the member `method` shows that the
+/// line is a request, and the id is intact and not too long, also responds with the error. Sends no response in the
+/// stateless era.
 pub(crate) fn handle_unreadable_line(
     state: &mut ClientState<'_>,
     input: &LineDecoder<'_>,
@@ -288,7 +289,7 @@ fn is_pending_response(state: &ClientState<'_>, line: &[u8], scanner: &Scanner) 
     !scanner.has(Member::Method) && (is_connecting(state, id) || state.peer.find_awaiting(id).is_some())
 }
 
-/// Handles a response. Any class but [`Class::Response`] means a malformed response.
+/// Handles a response. If the class is not [`Class::Response`], the response is malformed.
 #[inline]
 fn handle_response(
     state: &mut ClientState<'_>,

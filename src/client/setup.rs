@@ -106,7 +106,8 @@ impl<'b> Client<'b> {
     /// Transfers whole messages instead of lines, for WebSockets and queues.
     ///
     /// # Errors
-    /// [`ConfigError::TxTooSmall`]: the transmit buffer is too small, because each message needs some additional bytes.
+    /// [`ConfigError::TxTooSmall`]: the transmit buffer cannot hold the client's own messages with the header of
+    /// message mode.
     pub fn message_mode(mut self) -> Result<Client<'b>, ConfigError> {
         self.input.use_message_mode();
         self.state.peer.output.use_message_mode();

@@ -78,7 +78,7 @@ impl<'f> Filter<'f> {
     /// Sets the ids of the tasks that the filter covers.
     ///
     /// The configuration must enable [tasks](crate::client::ClientConfig::tasks). If the client follows the task, the
-    /// client handles a notification like the response to a poll, so that a change takes effect before the next poll.
+    /// client handles a notification about the task like the response to a poll.
     #[must_use]
     pub const fn tasks<'n>(self, ids: &'n [&'n str]) -> Filter<'n>
     where

@@ -57,8 +57,8 @@ pub struct ServerConfig<'i> {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The maximum length of a request id as JSON text, in bytes. The quotes of a string count. Default: 64.
-    /// The upper bound is 65,535.
+    /// The maximum length of a request id as JSON text, in bytes. For a string, the length includes the quotes.
+    /// Default: 64. The upper bound is 65,535.
     ///
     /// A request with a longer id gets an error without an id. If the server has slots, an id must also fit into the
     /// text of a slot.
@@ -69,8 +69,8 @@ pub struct Limits {
     /// `alloc` of this crate, progress restarts the timeout. Each chunk of a [chunked](crate::server::Call::chunked)
     /// response also restarts the timeout.
     ///
-    /// Default: `None`. Then the timeout is one minute if the caller lends the slots, so that a forgotten request does
-    /// not take a slot forever. With slots on the heap, there is no timeout.
+    /// Default: `None`. With `None`, the timeout is one minute if the caller lends the slots, so that a forgotten
+    /// request does not take a slot forever. With slots on the heap, there is no timeout.
     pub deferred_timeout: Option<Millis>,
     /// The default timeout, in milliseconds, of a request that the server sends. The default applies if
     /// [`RequestOptions`](crate::server::RequestOptions) sets no timeout. Default: one minute.
@@ -84,8 +84,8 @@ pub struct Limits {
     /// The maximum number of consecutive error responses without an id. Default: eight.
     ///
     /// An invalid message gets such a response if its id is missing, invalid or too long. After the limit, the server
-    /// does not respond to further messages of this kind until a valid message other than an error without an id
-    /// arrives. Invalid members of a batch do not count. In message mode only messages with
+    /// does not respond to further messages of this kind. A valid message other than an error without an id resets the
+    /// count. Invalid members of a batch do not count. In message mode only messages with
     /// [`StreamId::NONE`](crate::StreamId::NONE) count.
     pub invalid_in_a_row: u8,
 }
@@ -382,13 +382,14 @@ impl<'i> ServerConfig<'i> {
         let earlier = self.features.get(..index).unwrap_or_default();
         match feature.methods().first() {
             Some(method) => !has_feature(earlier, method.name),
-            // The list of features may name one `Extensions` twice, unless it has filter members.
+            // `Extensions` without methods. The list of features may contain the same value twice, unless the value has
+            // filter members.
             None => !earlier.iter().any(|other| core::ptr::addr_eq(*other, feature)),
         }
     }
 
     /// Returns whether to declare `listChanged` for this list. `own` is the setting of the feature that writes the
-    /// capability. If the server joins features, the setting of any feature counts.
+    /// capability. If the server joins features, one feature with the setting is sufficient.
     pub(crate) fn declares_changes(&self, own: bool, list: ChangeSet) -> bool {
         own || JOINS && self.declared_lists().any(list)
     }

@@ -149,8 +149,9 @@ impl Server<'_> {
         let class = (line == LineKind::Message && !in_line)
             .then(|| Class::new(bytes, input.scanner(), state.config.missing_jsonrpc));
         let needs_space = match class {
-            // A cancellation may end the request to which pending messages belong. Send these messages first, unless
-            // they wait for the end of an open message, because a cancellation may end the open message.
+            // A cancellation may end the request to which pending messages belong. Send these messages first.
+            // Exception: messages that wait for the end of an open message, because the cancellation may end the open
+            // message.
             Some(Class::Notification) => {
                 state.pending_changes.any(ChangeSet::ANY_PENDING) && !state.peer.output.holds_messages()
             }

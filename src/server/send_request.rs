@@ -159,7 +159,8 @@ impl Server<'_> {
     /// Any response, even an error, shows that the client is alive.
     ///
     /// # Errors
-    /// The errors of [`request`](Server::request). [`SendError::Unsupported`] concerns the related request only.
+    /// The errors of [`request`](Server::request). For a ping, [`SendError::Unsupported`] has only reasons in the
+    /// related request.
     pub fn ping(&mut self, options: RequestOptions) -> Result<Ticket, SendError> {
         let connected = matches!(self.state(), State::Negotiated | State::Serving | State::Ready);
         let current = self.state.peer.session.filter(|_| connected).ok_or(SendError::NotConnected);

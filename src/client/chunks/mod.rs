@@ -214,7 +214,7 @@ impl Client<'_> {
     }
 
     /// Ends the chunks of a line. If the client assumed the request of the chunks, and this request still awaits its
-    /// response, the line belonged to another request: fails the assumed request and returns `true`.
+    /// response, the line belonged to another request. The function then fails the assumed request, and returns `true`.
     fn end_chunks(&mut self) -> bool {
         let assumed = core::mem::replace(&mut self.chunks, ChunkState::START).assumed;
         let failed = assumed.filter(|ticket| self.state.peer.awaits_response(*ticket));

@@ -81,8 +81,8 @@ fn check_sampling(params: Json<'_>, declared: Declared, seed: u64) -> bool {
         && (!with_tools || declared.has(Declared::SAMPLING_TOOLS))
 }
 
-/// A set of tool-use ids in one message. Stores only the number of ids and the sum of their hashes, because the server
-/// controls the number of ids. The comparison of two sets therefore takes constant time and memory. The sum does not
+/// A set of tool-use ids in one message. Stores only the number of ids and the sum of their hashes. The comparison of
+/// two sets then takes constant time and memory, although the server controls the number of ids. The sum does not
 /// depend on the order of the ids.
 #[derive(Default, PartialEq, Eq)]
 struct Ids {

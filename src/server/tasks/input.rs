@@ -189,7 +189,8 @@ fn cancel_input_request(state: &mut ServerState<'_>, request: Ticket, task: Tick
 pub(super) fn write_cancelled(state: &mut ServerState<'_>, request: Ticket, id: u64, routing: Routing) {
     let task = unpacked(state.peer.in_flight.text(request));
     let task = task.and_then(|task| state.tasks.as_ref()?.id(task));
-    // The notification always fits, because the result of `tasks/get` is longer.
+    // The notification always fits, because `Server::new` ensures space for a longer message: a task with the longest
+    // status message.
     let space = state.peer.output.max_reply_size();
     let _ = state.peer.output.send(routing, space, &mut |out: &mut Writer<'_>| {
         begin_notification(out, methods::CANCELLED.name);
