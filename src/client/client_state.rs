@@ -114,9 +114,9 @@ pub(crate) struct ClientState<'b> {
     pub(crate) initialized_pending: bool,
     /// Whether `notifications/roots/list_changed` waits to be written.
     pub(crate) roots_changed_pending: bool,
-    /// The span of the id of the server request in the pending event.
+    /// The span of the id, if the pending event is a request of the server.
     pub(crate) request_id: Span,
-    /// Whether a server request waits until the transmit buffer has space for its response.
+    /// Whether a received request of the server waits until the transmit buffer has space for its response.
     pub(crate) server_request_waits: bool,
     /// The table of the tasks that the client runs. `None` without a table, and during `with_client_tasks`.
     pub(crate) client_tasks: Option<Storage<'b, TaskTable<'b>>>,
@@ -126,7 +126,8 @@ pub(crate) struct ClientState<'b> {
     pub(crate) event_received: bool,
 }
 
-/// Maximum length of a server request's id, in bytes. The client does not respond to a request with a longer id.
+/// Maximum length of the id of a request of the server, in bytes. The client does not respond to a request with a
+/// longer id.
 pub(crate) const ID_LIMIT: usize = 64;
 
 /// Maximum size, without the id, of a response from the client itself.
@@ -170,7 +171,8 @@ impl<'b> ClientState<'b> {
     }
 
     /// Sets the event for the end of a request. For a request about a task, the event reports the end of the call that
-    /// became the task. A subscription to a task has no event, because the application did not send it.
+    /// became the task. The end of a subscription to a task has no event, because the client itself sent the
+    /// subscription.
     #[inline]
     pub(crate) fn emit_response(&mut self, ticket: Ticket, method: Method, outcome: PendingOutcome) {
         if method == Method::TaskListen {
@@ -474,8 +476,8 @@ impl<'b> ClientState<'b> {
         self.peer.output.has_space(RESERVE.saturating_add(overhead))
     }
 
-    /// Responds to a server request with `error`, or with an empty result if `error` is `None`. The caller must have
-    /// reserved space for the response.
+    /// Responds to a request of the server with `error`, or with an empty result if `error` is `None`. The caller must
+    /// have reserved space for the response.
     pub(crate) fn respond_by_itself(&mut self, id: &[u8], stream: StreamId, error: Option<ProtocolError>) {
         self.peer.output.compact();
         if let Some(error) = error {

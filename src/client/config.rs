@@ -90,7 +90,7 @@ pub struct Timeouts {
     /// The maximum duration, regardless of progress, of a request whose options set no maximum. Default: ten minutes.
     ///
     /// This duration is also the default timeout for the application's response to a
-    /// [deferred](crate::client::ServerRequest::defer) server request.
+    /// [deferred](crate::client::ServerRequest::defer) request of the server.
     pub maximum: Millis,
     /// The timeout for sending the remaining output after a shutdown or the end of input. Default: two seconds.
     pub grace: Millis,

@@ -101,14 +101,14 @@ pub enum Event<'a> {
         /// The reason, if the server gave one.
         reason: Option<Str<'a>>,
     },
-    /// The timeout of a deferred server request, or the expiry of the task that the request became. The client responds
-    /// with an error, unless the request became a task. The ticket is invalid.
+    /// The timeout of a deferred request of the server, or the expiry of the task that the request became. The client
+    /// responds with an error, unless the request became a task. The ticket is invalid.
     Expired(Ticket),
     /// Any other notification of the server.
     Notification {
         /// The method.
         method: Str<'a>,
-        /// The parameters, or `None` if the notification has none or they are `null`.
+        /// The parameters, or `None` if the parameters are missing or `null`.
         params: Option<Json<'a>>,
         /// The request to which the notification belongs, according to the subscription id in its `_meta`. The request
         /// is a [subscription](crate::Client::listen), or a request of an extension. `None` if the notification names

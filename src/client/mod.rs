@@ -231,8 +231,8 @@ impl Client<'_> {
     }
 
     /// Starts a new connection on the same buffers. The client drops all state of the old connection, without events
-    /// for requests in flight. All tickets of the old connection become invalid. The exception is a server request that
-    /// became a task in a table with [`keep_on_reset`](crate::client::TaskTable::keep_on_reset).
+    /// for requests in flight. All tickets of the old connection become invalid. The exception is a request of the
+    /// server that became a task in a table with [`keep_on_reset`](crate::client::TaskTable::keep_on_reset).
     pub fn reset(&mut self) {
         self.state.peer.in_flight.clear();
         self.state.end_client_tasks(false);

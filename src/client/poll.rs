@@ -124,7 +124,7 @@ impl Client<'_> {
     }
 
     /// Emits `Writable` once after the client refused a message of the application. The event waits until all output is
-    /// sent and no server request awaits space. Returns whether the event is pending now.
+    /// sent, and no request of the server awaits space for its response. Returns whether the event is pending now.
     fn emit_writable(&mut self) -> bool {
         self.state.peer.report_writable && self.emit_writable_if_empty()
     }
@@ -340,9 +340,9 @@ impl ClientState<'_> {
         }
     }
 
-    /// Returns whether the transmit buffer has space for the response to a server request. Always returns `true` in the
-    /// stateless era, in which the client sends no responses. With `is_for_application`, the space must suffice for any
-    /// response, and otherwise only for an error or an empty result.
+    /// Returns whether the transmit buffer has space for the response to a request of the server. Always returns `true`
+    /// in the stateless era, in which the client sends no responses. With `is_for_application`, the space must suffice
+    /// for any response, and otherwise only for an error or an empty result.
     fn reserve_response(&mut self, is_for_application: bool) -> bool {
         if !self.responds_to_requests() {
             return true;

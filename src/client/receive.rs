@@ -1,4 +1,4 @@
-//! Dispatch of received messages: responses, server requests, notifications.
+//! Dispatch of received messages: responses, requests of the server, notifications.
 
 use core::mem;
 
@@ -73,7 +73,7 @@ fn handle_error_without_id(
     error: Span,
 ) -> Result<(), ProtocolError> {
     // While the client connects, an error without id responds to the connecting request. After an abandoned probe, the
-    // first such error may respond to the probe, so the client only reports it.
+    // first such error may respond to the probe, so the client only reports this error.
     let is_connecting = state.connecting.is_some() && state.unsent_connect.is_none();
     if is_connecting && !mem::take(&mut state.probe_abandoned) {
         state.handle_connect_response(line, Outcome::Error(error));
@@ -181,8 +181,8 @@ fn handle_request(
     Err(refused)
 }
 
-/// Returns the kind of a server request with this method. Returns `None` if the client does not accept the method, and
-/// for `ping`.
+/// Returns the kind of a request of the server with this method. Returns `None` if the client does not accept the
+/// method, and for `ping`.
 pub(crate) fn requested_input(state: &ClientState<'_>, method: Str<'_>) -> Option<InputKind> {
     (state.config.server_requests?.kind_of_method)(state, method)
 }

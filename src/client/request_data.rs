@@ -37,8 +37,8 @@ pub struct SentRequest {
 
 const _: () = assert!(size_of::<crate::client::Slot>() <= 64, "a slot exceeds 64 bytes");
 
-/// The first sequence number that no sent request uses. A request that needs input stores `NO_SEQUENCE` plus the number
-/// of its input requests.
+/// The lower bound of the sequence numbers that no sent request uses. A request that needs input stores `NO_SEQUENCE`
+/// plus the number of its input requests.
 pub(crate) const NO_SEQUENCE: u64 = 1 << 63;
 
 impl OutboundData for SentRequest {

@@ -9,7 +9,7 @@ use crate::protocol::capabilities::ServerCapabilities;
 
 impl ClientState<'_> {
     /// Returns the session if the application may send a message now. Otherwise returns `NotConnected`, or `Busy` if
-    /// `notifications/initialized` or the response to a server request must be sent first.
+    /// `notifications/initialized` or the response to a request of the server must be sent first.
     pub(crate) fn writable_session(&mut self) -> Result<Session, SendError> {
         let Some(session) = self.peer.session.filter(|_| self.is_connected()) else {
             cold_path();

@@ -102,7 +102,7 @@ pub(crate) fn handle_message(
             state.invalid_in_a_row = 0;
             handle_response(state, line, scanner, class, spans)
         }
-        // An error without an id may be a response to a server request, so it does not reset the count.
+        // An error without an id may be a response to a message of the server, so it does not reset the count.
         Class::ErrorWithoutId => state.fail(error_without_id(rpc::view(line, scanner.span(Member::Error)))),
         Class::Invalid(why) | Class::Unanswerable(why) => {
             let id = may_need_response(class).then(|| scanner.valid_id(line).bytes(line));

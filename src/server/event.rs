@@ -91,8 +91,8 @@ pub enum Event<'a> {
     /// task](crate::server::Tasks::automatic) of a deferred request.
     ///
     /// The application must stop working on the request, because the server sends no response. If a
-    /// [chunked](Call::chunked) response has begun, the server ends it as a failure. The server also emits this event
-    /// for a request that waits for the result of a task. The ticket is then unknown to the application.
+    /// [chunked](Call::chunked) response has begun, the server ends this response as a failure. The server also emits
+    /// this event for a request that waits for the result of a task. The ticket is then unknown to the application.
     Cancelled {
         /// The request. The ticket is no longer valid.
         ticket: Ticket,

@@ -294,8 +294,8 @@ impl Server<'_> {
         false
     }
 
-    /// Ends a chunked response as a failure, because a received line waits for its end. Returns `false` if no chunked
-    /// response is open.
+    /// Ends a chunked response as a failure, because a received line waits for the end of the response. Returns `false`
+    /// if no chunked response is open.
     fn end_open_response(&mut self) -> bool {
         let is_open = |(_, inbound): &(Ticket, &Inbound<Context>)| inbound.is_chunked();
         let found = self.state.peer.in_flight.inbound_requests().find(is_open);

@@ -71,7 +71,7 @@ impl Entry {
         parsed: RequestMeta { revision: None, capabilities: None, level: None },
     };
 
-    /// Parses a `_meta`, and stores it with the result.
+    /// Parses a `_meta`, and stores the text with the result.
     #[inline(never)]
     fn parse(&mut self, meta: Json<'_>) -> Option<RequestMeta> {
         let parsed = RequestMeta::from_json(meta)?;

@@ -111,10 +111,10 @@ impl ServerState<'_> {
 impl Server<'_> {
     /// Makes the machine serve another session of the handshake era, and returns the value of the previous session.
     ///
-    /// The caller must store the returned value, and select it again before the next message of the previous session.
-    /// Requests in flight of all sessions stay in the machine. The caller must create the streams of the session's
-    /// requests with [`StreamId::in_session`], so that two sessions can use the same request id. A message for the
-    /// session as a whole has the relation [`Relation::Session`](crate::Relation::Session).
+    /// The caller must store the returned value. Before the next message of the previous session, the caller must pass
+    /// the value to this method. Requests in flight of all sessions stay in the machine. The caller must create the
+    /// streams of the session's requests with [`StreamId::in_session`], so that two sessions can use the same request
+    /// id. A message for the session as a whole has the relation [`Relation::Session`](crate::Relation::Session).
     ///
     /// # Errors
     /// [`SendError::Busy`]: the machine has not handled a received message completely, or an event is pending.

@@ -68,8 +68,8 @@ impl Handler {
     }
 
     /// Refuses borrowed structs of arguments, and borrowed results, of a handler outside of the event loop. The server
-    /// releases the request before the handler runs. Variables and completed texts may be `&str`, because they are
-    /// copied.
+    /// releases the request before the handler runs. Variables and completed texts may be `&str`, because the generated
+    /// code copies these texts.
     fn check_owned(&self) -> Result<()> {
         if !self.is_deferred() {
             return Ok(());

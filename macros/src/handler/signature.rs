@@ -1,7 +1,7 @@
 //! A parser for the signature of a function: name, generics, parameters and return type.
 //!
-//! `syn` parses functions and patterns only with its feature `full`, which every crate that uses the macros would then
-//! have to compile.
+//! This module does not use the parsers of `syn` for functions and patterns. These parsers need the feature `full` of
+//! `syn`, which every crate that uses the macros would then have to compile.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;

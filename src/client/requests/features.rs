@@ -23,7 +23,8 @@ impl Client<'_> {
     /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space, or
     /// reserves the space for a response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
     /// [`SendError::Unwritable`]: the request is larger than the transmit buffer, or its `_meta` is not valid. A list
-    /// also fails with this error if the text of the slot is too short to store its `_meta` for the next pages.
+    /// also fails with this error if the text of the slot is too short to store the `_meta` for the requests of further
+    /// pages.
     pub fn list_resources(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         self.list(List::Resources, options)
     }

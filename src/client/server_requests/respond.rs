@@ -17,8 +17,8 @@ use crate::client::server_requests::{Context, Pending, RequestTask, ServerReques
 /// so other clients do not link the code.
 #[derive(Debug)]
 pub(crate) struct ServerRequests {
-    /// Returns the kind of a server request with this method. Returns `None` for an unknown method, and if the client
-    /// did not declare the required capability.
+    /// Returns the kind of a request of the server with this method. Returns `None` for an unknown method, and if the
+    /// client did not declare the required capability.
     pub(crate) kind_of_method: fn(&ClientState<'_>, Str<'_>) -> Option<InputKind>,
     /// Validates a request of the server for input of this kind, and returns the properties that determine its
     /// response.
@@ -100,7 +100,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Returns whether a server request in the current line holds or awaits transmit space for its response.
+    /// Returns whether a request of the server in the current line holds or awaits transmit space for its response.
     pub(crate) fn holds_reply_space(&self) -> bool {
         self.peer.response_pending || self.server_request_waits
     }

@@ -72,8 +72,8 @@ const RESERVED: usize = r#"AAA="}}"#.len().saturating_add(LAST_MEMBERS.len()).sa
 ///
 /// - The ticket of a request with an open response: the function completes the response as a failure, and emits
 ///   `Expired`. For a cancellation, the caller then replaces the event.
-/// - The ticket of a request whose response lacks only its end, which awaits space: the function writes the end. The
-///   caller must then release the request.
+/// - The ticket of a request whose response is written except for its end, which awaits space: the function writes the
+///   end. The caller must then release the request.
 /// - [`Ticket::NONE`]: the function emits `Writable` if the application waits for space and the buffer has space.
 ///
 /// Returns `false` if the function did nothing.
@@ -344,14 +344,14 @@ impl<'a> Call<'a> {
     /// [`Limits::deferred_timeout`](crate::server::Limits::deferred_timeout), and restarts with every chunk. A
     /// cancellation, a timeout or a shutdown may end the request before the response is complete. The server then
     /// completes the response with the flag `isError`, and emits [`Event::Cancelled`](crate::server::Event::Cancelled)
-    /// or [`Event::Expired`](crate::server::Event::Expired). The client receives that end even after its cancellation,
-    /// because half a message cannot be withdrawn.
+    /// or [`Event::Expired`](crate::server::Event::Expired). The client receives this end even if it cancelled the
+    /// request, because half a message cannot be withdrawn.
     ///
     /// Outside [message mode](Server::message_mode), the server sends no other message until the response is complete.
     /// The client's requests wait, and methods that send other messages fail with [`Busy`](SendError::Busy). In message
     /// mode, such as over HTTP, the server sends other responses meanwhile. A message that waits for space has
     /// precedence over the chunks. In this mode, several responses may be open. After
-    /// [`Event::Writable`](crate::server::Event::Writable), the application continues each of them.
+    /// [`Event::Writable`](crate::server::Event::Writable), the application continues each open response.
     ///
     /// ```
     /// use mcp_proto::server::{ChunkedContent, Event, Server};

@@ -34,7 +34,7 @@ use crate::server::server_state::Shape;
 /// The server responds to requests about skills by itself, except for files that the
 /// [application](SkillFile::by_application) reads. Clients of earlier revisions read the files as resources.
 ///
-/// If the server also has the feature [`Resources`](crate::server::Resources), place `Skills` before it in the
+/// If the server also has the feature [`Resources`](crate::server::Resources), place `Skills` before `Resources` in the
 /// configuration. `Resources` then handles all resources except the files of skills, and responds to `resources/list`.
 /// To include a skill in this list, add its [`Skill::resource`] to `Resources`. Without `Resources`, the server lists
 /// the `SKILL.md` of each skill.

@@ -49,8 +49,8 @@ pub(crate) struct TaskHooks {
     /// Converts a pending event of a task and its arguments into the [`Event`] for the application.
     pub(crate) event: for<'a> fn(TaskEvent, &'a mut ServerState<'_>, Json<'a>) -> Option<Event<'a>>,
 
-    /// Handles the end of a sent request if the request is an input request of a task. Returns `None` for any other
-    /// request.
+    /// Handles the end of an outbound request if the request is an input request of a task. Returns `None` for any
+    /// other request.
     pub(crate) on_response: fn(&mut ServerState<'_>, Ticket, ResponseKind) -> Option<Received>,
 
     /// Writes the cancellation of an input request of a task, with the id and the routing of the request. The caller
@@ -234,8 +234,8 @@ fn reset(state: &mut ServerState<'_>) {
     }
 }
 
-/// Records the time to live that the current call requests, or 0 if it requests none. `None` means that the call cannot
-/// become a task automatically.
+/// Records the time to live that the current call requests, or 0 if the call requests no time. `None` means that the
+/// call cannot become a task automatically.
 fn set_candidate(state: &mut ServerState<'_>, requested: Option<u64>) {
     if let Some(table) = state.tasks.as_mut() {
         table.candidate = requested;

@@ -1,7 +1,7 @@
 //! Input requests of tasks to the client, and `TaskInput`: the responses.
 //!
 //! In `2026-07-28` the payload of the task is an object with the open input requests. Clients get this object with the
-//! task. In `2025-11-25` each input request is a request that the server sends. The text of the sent request's slot
+//! task. In `2025-11-25` each input request is an outbound request. The text in the slot of the outbound request
 //! contains the ticket of the task and the key.
 
 use crate::error::SendError;
@@ -126,7 +126,7 @@ const MESSAGE_SPACE: usize = r#","statusMessage":"""#.len().saturating_add(LONGE
 /// Length of a task's ticket before the key, in the text of a request.
 const LINK: usize = 6;
 
-/// Handles the end of a sent request if the request is an input request of a task. Returns `None` for any other
+/// Handles the end of an outbound request if the request is an input request of a task. Returns `None` for any other
 /// request.
 pub(super) fn on_response(
     state: &mut ServerState<'_>,
@@ -152,8 +152,8 @@ pub(super) fn on_response(
     Some(state.emit(PendingEvent::Task(TaskEvent::Response { ticket: task, kind })))
 }
 
-/// Returns the task to which this sent request belongs. Returns `None` if the request is not an input request, or is
-/// cancelled.
+/// Returns the task to which this outbound request belongs. Returns `None` if the request is not an input request, or
+/// is cancelled.
 fn linked_task(state: &ServerState<'_>, request: Ticket) -> Option<TaskTicket> {
     state
         .peer

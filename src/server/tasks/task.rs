@@ -133,10 +133,10 @@ impl Task<'_> {
     /// request. If the slot cannot store the key beside the status message, the response deletes the status message.
     ///
     /// # Errors
-    /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
-    /// [`SendError::Unwritable`]: the input is not valid, the text of the slot has no space, or a response with the
-    /// task would not fit the transmit buffer. This error also occurs if an open input request has the same key
-    /// (`2026-07-28`), or if 255 input requests are open. In `2025-11-25`, the method also returns the errors of
+    /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have the
+    /// capability. [`SendError::Unwritable`]: the input is not valid, the text of the slot has no space, or a response
+    /// with the task would not fit the transmit buffer. This error also occurs if an open input request has the same
+    /// key (`2026-07-28`), or if 255 input requests are open. In `2025-11-25`, the method also returns the errors of
     /// [`Server::request`].
     pub fn require_input(&mut self, key: &str, input: &dyn Input) -> Result<(), SendError> {
         let ticket = self.ticket;
