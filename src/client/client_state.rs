@@ -114,7 +114,7 @@ pub(crate) struct ClientState<'b> {
     pub(crate) initialized_pending: bool,
     /// Whether `notifications/roots/list_changed` waits to be written.
     pub(crate) roots_changed_pending: bool,
-    /// The span of the id, if the pending event is a request of the server.
+    /// The span of the id, if the last event is a request of the server.
     pub(crate) request_id: Span,
     /// Whether a received request of the server waits until the transmit buffer has space for its response.
     pub(crate) server_request_waits: bool,

@@ -22,8 +22,8 @@ impl Client<'_> {
     /// The tickets of open [subscriptions](Client::listen) remain valid. After connecting, the client sends each
     /// subscription again, and the server acknowledges the subscription again. The client emits no events for changes
     /// that occur between the two connections. A subscription fails with [`RequestFailure::Closed`] if the text of its
-    /// slot is too short for the filter and the `_meta` of its options. All subscriptions fail with this reason if the
-    /// new server belongs to the handshake era.
+    /// slot is too short for the filter and the `_meta` of its options. All subscriptions fail with `Closed` if the new
+    /// server belongs to the handshake era.
     ///
     /// [Tasks](crate::client::ClientConfig::tasks) continue, too: the client polls the tasks on the new connection. A
     /// task fails with [`RequestFailure::Closed`] if the new server has no tasks.

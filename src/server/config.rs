@@ -382,8 +382,8 @@ impl<'i> ServerConfig<'i> {
         let earlier = self.features.get(..index).unwrap_or_default();
         match feature.methods().first() {
             Some(method) => !has_feature(earlier, method.name),
-            // `Extensions` without methods. The list of features may contain the same value twice, unless the value has
-            // filter members.
+            // A feature without methods of the specification, such as `Extensions`. The list of features may contain
+            // one value of this type twice, unless the value has filter members.
             None => !earlier.iter().any(|other| core::ptr::addr_eq(*other, feature)),
         }
     }

@@ -15,8 +15,8 @@ use crate::time::Millis;
 
 pub(crate) struct KeepAliveHooks {
     /// Sends a due ping if the output has space. If the client is unresponsive (see
-    /// [`KeepAlive::timeout`](crate::KeepAlive::timeout)), sets the pending event, disconnects if the settings demand
-    /// this, and returns `true`. Returns `false` in all other cases.
+    /// [`KeepAlive::timeout`](crate::KeepAlive::timeout)), sets the pending event, and returns `true`. The function
+    /// then also disconnects, if the settings demand the end of the connection. Returns `false` in all other cases.
     pub(super) advance: fn(&mut Server<'_>) -> bool,
 
     /// Returns the time of the next ping, or of the current ping's timeout. Returns `None` if neither is pending, if

@@ -63,9 +63,9 @@ impl ServerConfig<'_> {
     /// bytes.
     ///
     /// `arguments` is the maximum length of a tool's name and arguments in a call, as JSON text. The size is sufficient
-    /// for clients with up to 160 bytes for their name, version and capabilities, as JSON text. In the stateless era, a
-    /// progress token is also part of these bytes. A client of the handshake era sends these details once, a client of
-    /// the stateless era with each request. Ids may be as long as [`Limits::id`](crate::server::Limits::id).
+    /// for clients with up to 160 bytes for their name, version and capabilities, as JSON text. In the stateless era,
+    /// the 160 bytes include a progress token. A client of the handshake era sends these details once, a client of the
+    /// stateless era with each request. Ids may be as long as [`Limits::id`](crate::server::Limits::id).
     ///
     /// [`Tools::list_size`](crate::server::Tools::list_size) has an example.
     #[must_use]

@@ -29,7 +29,7 @@ pub(crate) struct ClientTaskHooks {
     /// `Ok(None)` if the request does not become a task, and an error if its member `task` is neither an object nor
     /// `null`.
     pub(crate) requested: fn(Context, Json<'_>) -> Result<Option<u64>, ProtocolError>,
-    /// Returns whether the client accepts this method, a request about tasks, in the current session.
+    /// Returns whether this is a method about tasks that the client accepts in the current session.
     pub(crate) accepts: fn(&ClientState<'_>, Str<'_>) -> bool,
     /// Handles a request about a task: its id, method and parameters. Returns the error that the client has sent, if
     /// any. The response to `tasks/result` waits for the end of the task. The caller must have reserved space for a

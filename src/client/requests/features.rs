@@ -119,7 +119,7 @@ impl Client<'_> {
     ///
     /// # Errors
     /// Same as [`list_resources`](Client::list_resources). [`SendError::Unsupported`]: the server has no completion. In
-    /// `2024-11-05`, the client does not check this, because the revision has no capability for completion.
+    /// `2024-11-05`, the client skips this check, because the revision has no capability for completion.
     pub fn complete(
         &mut self,
         reference: Reference<'_>,

@@ -152,7 +152,7 @@ impl ClientState<'_> {
         end_request(self, ticket, PendingOutcome::Failed(failure))
     }
 
-    /// Fails a task that has not ended, and cancels the task if the server supports `tasks/cancel`.
+    /// Fails a task that has not ended. Also cancels the task, if the server supports `tasks/cancel`.
     fn abandon_task(&mut self, ticket: Ticket, failure: RequestFailure) {
         let method = self.method_of(ticket);
         self.abandon(ticket, "");

@@ -51,7 +51,7 @@ impl<'t> Prompts<'t> {
     /// Creates the feature with a static catalog. The server lists the prompts, and refuses unknown prompts and
     /// missing required arguments.
     ///
-    /// Use this in constants and statics, where two prompts with the same name do not compile:
+    /// Use this function in constants and statics, where two prompts with the same name do not compile:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Prompt, Prompts};

@@ -54,7 +54,7 @@ impl<'t> Resources<'t> {
     /// Creates the feature with a static catalog. The server lists the resources, and refuses to read unknown
     /// resources.
     ///
-    /// Use this in constants and statics, where two resources with the same URI do not compile:
+    /// Use this function in constants and statics, where two resources with the same URI do not compile:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Resource, Resources};
@@ -105,7 +105,7 @@ impl<'t> Resources<'t> {
     /// Sets the static catalog of templates. The server lists the templates, and accepts `resources/read` for URIs that
     /// match a template.
     ///
-    /// Use this in constants and statics, where invalid templates do not compile:
+    /// Use this function in constants and statics, where invalid templates do not compile:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Resources, ResourceTemplate};

@@ -81,8 +81,8 @@ const fn invalid<'t>(catalog: &'t [Skill<'t>]) -> Option<ConfigError> {
 impl<'t> Skills<'t> {
     /// Creates the feature with a static catalog.
     ///
-    /// Use this in constants and statics, where an invalid skill does not compile. In this example, the URI and the
-    /// frontmatter have different names:
+    /// Use this function in constants and statics, where an invalid skill does not compile. In this example, the URI
+    /// and the frontmatter have different names:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Skill, Skills};

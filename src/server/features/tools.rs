@@ -76,7 +76,7 @@ const CALL: usize = 1;
 impl<'t> Tools<'t> {
     /// Creates the feature with a static catalog. The server lists the tools, and refuses calls of unknown tools.
     ///
-    /// Use this in constants and statics, where two tools with the same name do not compile:
+    /// Use this function in constants and statics, where two tools with the same name do not compile:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Tool, Tools};
