@@ -131,10 +131,10 @@ pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
 
 /// Derives the JSON Schema of a type that is serialized, such as the structured result of a tool.
 ///
-/// The schema describes the values that serde's derived `Serialize` writes: the attributes of serde have the meaning
-/// that they have for `Serialize`. The macro has the same attributes and supports the same types as
-/// [`ToolArguments`](macro@ToolArguments), except defaults, headers and unit structs. A field is required unless it
-/// is an `Option` or has `skip_serializing_if`. A type that derives `ToolArguments` has a schema already.
+/// The schema describes the values that serde's derived `Serialize` writes: the attributes of serde have the same
+/// meaning as for `Serialize`. The macro has the same attributes and supports the same types as
+/// [`ToolArguments`](macro@ToolArguments), except defaults, headers and unit structs. A field is required unless it is
+/// an `Option` or has `skip_serializing_if`. A type that derives `ToolArguments` has a schema already.
 ///
 /// ```
 /// use mcp_proto::Schema;

@@ -76,8 +76,8 @@ impl ClientState<'_> {
         self.unsent_connect = Some((revision, trigger));
     }
 
-    /// Extends the expired timeout of the connecting request by [`READ_TIME`], once, if the application has handled an
-    /// event: the response may be unread. Returns whether the timeout was extended.
+    /// Extends the expired timeout of the connecting request by [`READ_TIME`], but only once, and only after an event:
+    /// the caller may not have read the response yet. Returns whether the timeout was extended.
     pub(crate) fn extend_connect(&mut self) -> bool {
         let Some(connecting) = &mut self.connecting else { return false };
         if self.peer.line_event != LineEvent::Handled || self.connect_extended {

@@ -29,8 +29,8 @@ impl Client<'_> {
         if has_timers { self.next_timer(timeout) } else { timeout }
     }
 
-    /// Returns the earlier of `timeout` and the earliest deadline that does not belong to a request in flight, if there
-    /// is one.
+    /// Returns the earlier of two times: `timeout`, and the earliest deadline that does not belong to a request in
+    /// flight. Returns `None` if there is neither.
     #[cold]
     #[inline(never)]
     fn next_timer(&self, timeout: Option<Millis>) -> Option<Millis> {
@@ -342,7 +342,7 @@ impl ClientState<'_> {
 
     /// Returns whether the transmit buffer has space for the response to a request of the server. Always returns `true`
     /// in the stateless era, in which the client sends no responses. With `is_for_application`, the space must suffice
-    /// for any response, and otherwise only for an error or an empty result.
+    /// for any response. Otherwise the space must suffice only for an error or an empty result.
     fn reserve_response(&mut self, is_for_application: bool) -> bool {
         if !self.responds_to_requests() {
             return true;

@@ -280,8 +280,8 @@ fn is_connecting(state: &ClientState<'_>, id: Json<'_>) -> bool {
     matches!(state.peer.find_issued(id), IssuedId::Other(sequence) if state.is_connect_sequence(sequence))
 }
 
-/// Returns whether an invalid message is a malformed response: a message without method, result and error, with the id
-/// of a pending request.
+/// Returns whether an invalid message is a malformed response: a message with the id of a pending request, but without
+/// method, result and error.
 #[cold]
 #[inline(never)]
 fn is_pending_response(state: &ClientState<'_>, line: &[u8], scanner: &Scanner) -> bool {

@@ -128,8 +128,8 @@ pub enum Event<'a> {
     /// [`SendError::Busy`](crate::SendError::Busy), after a chunk of which the buffer took only [a
     /// part](crate::server::Chunks::text), or after a [pause](Server::pause_stream).
     Writable,
-    /// The client did not respond to a ping, or read nothing while the transmit buffer had no space for a ping: see
-    /// [`Server::keep_alive`].
+    /// The client has not responded to a ping, or has read nothing while the transmit buffer had no space for a ping:
+    /// see [`Server::keep_alive`].
     PeerUnresponsive,
     /// A message of the client or a response of the application was not valid. The server has handled the error. The
     /// error itself does not end the connection.

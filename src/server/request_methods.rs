@@ -115,7 +115,7 @@ macro_rules! request_methods {
             ///
             /// # Errors
             /// The server does not have the feature [`Logging`](crate::server::Logging), the client does not receive
-            /// this level, or all transmit space is reserved for the response. The request stays open.
+            /// messages of this level, or all transmit space is reserved for the response. The request stays open.
             pub fn log(
                 &mut self,
                 level: $crate::Level,

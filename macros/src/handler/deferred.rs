@@ -177,7 +177,7 @@ impl Handler {
         (parts, arguments)
     }
 
-    /// Generates code that copies the properties of the request that the response needs, and code that responds with
+    /// Generates two parts: code that copies the request's properties for the response, and code that responds with
     /// `__result`.
     fn deferred_response(&self) -> (TokenStream, TokenStream) {
         let root = &self.root;

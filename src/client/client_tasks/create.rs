@@ -30,7 +30,7 @@ pub(super) fn defer(state: &mut ClientState<'_>, request: Ticket, context: Conte
 }
 
 /// Responds with a new task, and ends the task at once with the result that `body` writes. If the table is full, or the
-/// result or the response does not fit, responds with an error instead.
+/// result or the response does not fit, only responds with an error.
 pub(super) fn respond_at_once(
     state: &mut ClientState<'_>,
     pending: &Pending<'_>,

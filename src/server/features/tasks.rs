@@ -75,10 +75,10 @@ impl Tasks {
     ///   specification requires a task. Respond after the next poll, or use
     ///   [`into_task`](crate::server::Call::into_task).
     ///
-    /// As a task, a call sends no progress, no log messages and no requests to the client: a request
-    /// [during](crate::server::RequestOptions::during) the call is [`Unsupported`](crate::SendError::Unsupported). If a
-    /// call needs input, use [`into_task`](crate::server::Call::into_task), or request the input before the call
-    /// becomes a task.
+    /// As a task, a call sends no progress, no log messages and no requests to the client: a request with the option
+    /// [`during`](crate::server::RequestOptions::during) for the call fails with
+    /// [`Unsupported`](crate::SendError::Unsupported). If a call needs input, use
+    /// [`into_task`](crate::server::Call::into_task), or request the input before the call becomes a task.
     ///
     /// ```
     /// use mcp_proto::Millis;

@@ -9,7 +9,7 @@ use crate::server::features::catalog::position;
 use crate::server::router::routes::{Completed, Entry};
 
 /// Checks that each completion names an argument or variable of the router, and that no two completions name the same
-/// one.
+/// argument or variable.
 ///
 /// # Panics
 /// The router does not have the argument or variable of a completion, or two completions have the same argument or
