@@ -37,7 +37,7 @@ struct Skipped {
 /// The type of a field with its attributes.
 pub(crate) struct Value {
     ty: Type,
-    /// The type in constants: with static lifetimes, and with `__Recursive` in place of the derived type.
+    /// The type as it occurs in constants: with static lifetimes, and with `__Recursive` in place of the derived type.
     schema_ty: TokenStream,
     attributes: FieldAttributes,
 }

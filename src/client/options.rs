@@ -44,8 +44,8 @@ impl<'o> Options<'o> {
         task: None,
     };
 
-    /// Sets the timeout. If the request [asks for progress](Options::with_progress), progress restarts the timeout,
-    /// unless [`ignore_progress`](Options::ignore_progress) is set.
+    /// Sets the timeout. If the client [requests progress](Options::with_progress), each progress notification restarts
+    /// the timeout, unless [`ignore_progress`](Options::ignore_progress) is set.
     #[must_use]
     pub const fn timeout(mut self, time: Millis) -> Self {
         self.timeout = Some(time);

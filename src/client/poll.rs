@@ -224,7 +224,7 @@ impl Client<'_> {
         self.state.has(WireFeature::Batches) && self.input.open_batch()
     }
 
-    /// Returns whether the application, or a task that the client runs, responds to the current line, a request.
+    /// Returns whether the application, or a task that the client runs, responds to the request in the current line.
     #[inline(never)]
     fn requests_input(&self) -> bool {
         let method = rpc::text(self.input.bytes(), self.input.scanner().span(Member::Method));

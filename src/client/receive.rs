@@ -84,11 +84,11 @@ fn handle_error_without_id(
 
 /// Processes a line that is not valid JSON, or that the decoder discarded.
 ///
-/// A line that is an expected response ends its request with a failure. If the response to the probe lost bytes, the
-/// function returns the error. The function also repeats the probe, unless the probe was already repeated or the input
-/// has ended. For any other line, except a response to a ping, returns the error. If the member `method` shows that the
-/// line is a request, and the id is intact and not too long, also responds with the error. Sends no response in the
-/// stateless era.
+/// If the line is the response to a request in flight, this request ends with a failure. If the response to the probe
+/// lost bytes, the function returns the error. The function also repeats the probe, unless the probe was already
+/// repeated or the input has ended. For any other line, except a response to a ping, returns the error. If the member
+/// `method` shows that the line is a request, and the id is intact and not too long, also responds with the error.
+/// Sends no response in the stateless era.
 pub(crate) fn handle_unreadable_line(
     state: &mut ClientState<'_>,
     input: &LineDecoder<'_>,
@@ -246,7 +246,7 @@ fn handle_notification(
     Ok(())
 }
 
-/// Handles the server's cancellation of its own request or, in the stateless era, of a subscription.
+/// Handles the cancellation of a request that the server sent or, in the stateless era, of a subscription.
 fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Result<(), ProtocolError> {
     let Some((id, reason)) = inbound::parse_cancellation(line, params) else {
         return Err(ProtocolError::InvalidParams);

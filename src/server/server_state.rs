@@ -70,9 +70,9 @@ impl Role for role::Server {
     const OTHER_IDS: u32 = 0;
     const PROGRESS_EXTENDS: bool = false;
 
-    /// Returns the outbound request that an id in a message of the client names. The sequence number of the id is the
-    /// generation of the slot. Returns `Ended` if this request has ended, and `Unknown` if the server never issued the
-    /// id.
+    /// Finds the outbound request that an id in a message of the client identifies. The sequence number of the id is
+    /// the generation of the slot. Returns `Ended` if this request has ended, and `Unknown` if the server never issued
+    /// the id.
     fn find_issued(peer: &Peer<'_, role::Server>, sequence: u64, slot: u32) -> IssuedId {
         let Ok(generation) = sequence.try_into() else { return IssuedId::Unknown };
         let ticket = Ticket { slot, generation };

@@ -1,4 +1,4 @@
-//! Client functions that send tool calls and requests with any method, and that cancel or reply.
+//! Client functions that call tools, send requests with any method, cancel requests, and reply to the server.
 
 use crate::error::SendError;
 use crate::json::{WriteBody, Writer};

@@ -33,7 +33,8 @@ pub(crate) struct TaskHooks {
     pub(crate) on_notification: fn(&mut ClientState<'_>, Str<'_>, Object<'_>) -> bool,
     /// Handles the acknowledgment of a subscription to a task.
     pub(crate) on_watched: fn(&mut ClientState<'_>, Ticket, Json<'_>),
-    /// Finds the task to which a progress notification belongs, if its call asked for progress (`2025-11-25`).
+    /// Finds the task to which a progress notification belongs, if the client requested progress for the call
+    /// (`2025-11-25`).
     pub(crate) find_progress: fn(&ClientState<'_>, Json<'_>) -> Option<Ticket>,
     /// Queues a poll of a task.
     pub(crate) poll: fn(&mut ClientState<'_>, Ticket),

@@ -1,6 +1,6 @@
 //! Tables that the macro `router!` builds at compile time from functions with attributes.
 //!
-//! The attribute of a function generates an [`Entry`] for the lists and a [`Handler`]. For each kind of function, this
+//! The attribute of a function generates an [`Entry`] for the lists, and a [`Handler`]. For each kind of function, this
 //! module collects the entries in one table, and the handlers in another. Only the tables are part of the program.
 #![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
 // The code runs only at compile time, so an invalid index or an overflow is a compile error.
