@@ -29,7 +29,7 @@ use crate::protocol::revision::Era;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A completed connection. From now on, the application can send requests.
+    /// A completed connection. After this event, the application can send requests.
     Connected(Connected<'a>),
     /// A failed connection attempt. The client then closes the connection.
     ConnectFailed(ConnectFailure<'a>),

@@ -111,7 +111,7 @@ pub(crate) fn handle_unreadable_line(
             ProtocolError::LineTooLong { limit } => {
                 state.fail_connect(PendingFailure::ResponseTooLong { limit });
             }
-            // Lost bytes say nothing about the era of the server.
+            // A response that lost bytes does not show the era of the server.
             _ if line == LineKind::Gap && state.peer.lifecycle.state() == State::Probing => {
                 state.repeat_lost_probe();
                 return Err(error);

@@ -102,8 +102,8 @@ pub(crate) fn refuse_revision(
     request.refuse_with(ProtocolError::UnsupportedRevision, code, &mut write)
 }
 
-/// Writes the message and the data of the unsupported-revision error. Replaces a requested version that is long or has
-/// unusual characters with `?`.
+/// Writes the message and the data of the unsupported-revision error. Writes `?` in place of a requested version that
+/// is long or has unusual characters.
 pub(super) fn write_unsupported(out: &mut Writer<'_>, requested: Str<'_>, offer: Revisions) {
     write_error_message(out, &ProtocolError::UnsupportedRevision.message());
     out.key("data");

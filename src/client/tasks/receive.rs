@@ -216,8 +216,8 @@ impl ClientState<'_> {
         Some((self.find_task(|_, record| record.has_id(id))?, status))
     }
 
-    /// Finds the task whose call has this progress token (`2025-11-25`). Returns `None` if the client requested
-    /// progress for no such call, or if the progress is not a number.
+    /// Finds the task whose call has this progress token (`2025-11-25`). Returns `None` if there is no such task, if
+    /// the client did not request progress for the call, or if the progress is not a number.
     pub(super) fn find_task_progress(&self, params: Json<'_>) -> Option<Ticket> {
         let [token, progress] = params.pick(["progressToken", "progress"]);
         progress.and_then(Json::number)?;

@@ -28,7 +28,8 @@ use crate::time::Millis;
 
 /// The functions that the rest of the server calls for tasks.
 pub(crate) struct TaskHooks {
-    /// Returns the earlier of a time and the earliest deadline of a task. Ignores times that have passed.
+    /// Returns the earlier of two times: the argument, and the earliest deadline of a task. Ignores times that have
+    /// passed.
     pub(crate) earliest_deadline: fn(&ServerState<'_>, Option<Millis>) -> Option<Millis>,
 
     /// Converts overdue calls to tasks. Then expires a task, or sends pending messages about tasks. Returns `true` if
