@@ -1,6 +1,6 @@
 //! Parsers for `#[tool(…)]` and `#[serde(…)]` attributes.
 //!
-//! The parsers skip items of serde without effect on the schema. Any other unsupported item is an error.
+//! The parsers skip serde items that have no effect on the schema. Any other unsupported item is an error.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};

@@ -109,7 +109,7 @@ pub enum Event<'a> {
     /// A request or a subscription of the client needs the result of a task. The application
     /// [keeps](crate::server::Task::finish) this result.
     TaskResult(TaskResult<'a>),
-    /// [Input requests](crate::server::Task::require_input) of a task have responses, or failed.
+    /// [Input requests](crate::server::Task::require_input) of a task have responses, or have failed.
     TaskInput(TaskInput<'a>),
     /// The client cancelled a task. The application must stop working on the task.
     TaskCancelled(TaskTicket),

@@ -85,7 +85,7 @@ const FLAGS: usize = 6;
 const CHANGED: u8 = 1;
 /// Flag of an entry whose subject is a task.
 const TASK: u8 = 2;
-/// Flag of an entry that is not in use.
+/// Flag of a removed entry.
 const REMOVED: u8 = 4;
 
 /// Where an entry stores the offsets of its two children. The stored offset 0 means that there is no child, because the
