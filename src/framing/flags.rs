@@ -14,7 +14,7 @@ impl Flags {
     pub(super) const BYTE_ORDER_MARK: Flags = Flags(4);
     /// The machine removes chunks of a string from inside the current line.
     pub(super) const CHUNKED: Flags = Flags(8);
-    /// The machine has emitted chunks of a call, but the current line has become another message. `take_aborted` has
+    /// The machine has emitted chunks of the current line, but the line is not the expected call. `take_aborted` has
     /// not reported this yet.
     pub(super) const ABORTED: Flags = Flags(16);
     /// A part of the current line was removed before the release of the line.

@@ -44,7 +44,7 @@ pub(crate) enum LineKind {
     /// A discarded line that is longer than the buffer. [`LineDecoder::bytes`] returns the captured id, or an empty
     /// slice for a line without an id.
     TooLong,
-    /// An invalid line without a newline at the end of input, which has probably cut off a message.
+    /// An invalid last line without a newline. The end of input has probably cut off a message.
     Truncated,
     /// The end of the stream that [`LineDecoder::stream`] returns (message mode). The line is empty.
     StreamClosed,
@@ -283,7 +283,7 @@ impl<'b> LineDecoder<'b> {
 
     /// Frees the memory behind the received bytes.
     pub(crate) fn trim(&mut self) {
-        self.buffer.trim(self.end.max(self.scanned)); // with the id of a discarded message
+        self.buffer.trim(self.end.max(self.scanned)); // A captured id ends at `scanned`.
     }
 
     /// Starts a new line at `start`.

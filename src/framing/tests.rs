@@ -338,7 +338,8 @@ fn grown_buffer_accepts_lines_up_to_its_limit() {
     assert_eq!(decoder.bytes().len(), 19_002);
 }
 
-/// The heap has space for less than the limit of the buffer. A larger line is refused like one beyond the limit.
+/// The heap has less space than the limit of the buffer. A line that exhausts the heap is refused like a line beyond
+/// the limit.
 #[cfg(feature = "alloc")]
 #[test]
 fn line_that_exceeds_the_heap_is_too_long() {

@@ -9,9 +9,9 @@ use crate::time::Millis;
 
 /// Settings for the detection of an unresponsive peer. Durations over 49 days count as 49 days, and 0 counts as 1 ms.
 ///
-/// The idle time starts with the first message of the peer. Each complete message of the peer restarts the idle time. A
-/// message that arrives in chunks restarts the idle time with each chunk. `interval` and `timeout` together must
-/// therefore exceed the time that the link needs for one message.
+/// The idle time starts with the first message of the peer. Each complete message of the peer restarts the idle time,
+/// so `interval` and `timeout` together must exceed the time that the link needs for one message. If a message arrives
+/// in chunks, each chunk restarts the idle time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Idle time, in milliseconds, after which the machine sends a ping.
@@ -102,8 +102,8 @@ impl KeepAliveState {
     }
 
     /// Returns the action whose deadline has expired at `now`. If `follows_event`, the response to a ping may have
-    /// arrived while the application handled an event, so the timeout restarts. `has_read` means that the peer has read
-    /// output since the last call, or all output. The timeout of an unsent ping then also restarts.
+    /// arrived while the application handled an event, so the timeout restarts. If `has_read`, the peer has read output
+    /// since the last call, or has read all output. The timeout of an unsent ping then restarts.
     fn due(&mut self, now: Millis, follows_event: bool, has_read: bool) -> Due {
         if !self.is_enabled {
             return Due::Nothing;
@@ -148,8 +148,8 @@ impl KeepAliveState {
         self.deadline = now.plus(Millis(self.timeout.into()));
     }
 
-    /// Returns whether `id` belongs to any ping that was sent, because a late response is valid. Completes the ping in
-    /// flight if it has this id.
+    /// Returns whether `id` belongs to a ping that was sent. This includes earlier pings, because a late response is
+    /// valid. Completes the ping in flight if it has this id.
     pub(crate) fn accept_response(&mut self, id: Json<'_>) -> bool {
         let Some(number) = ping_number(id) else { return false };
         if self.ping == PingState::InFlight && number == self.count {
@@ -210,7 +210,7 @@ impl<R: Role> Peer<'_, R> {
 mod tests {
     use super::*;
 
-    /// A time of 0 would not be a deadline of the caller.
+    /// With a duration of 0, the deadline would be the current time, which `deadline` does not return.
     #[test]
     fn durations_of_0_count_as_1_ms() {
         let mut alive = KeepAliveState::OFF;

@@ -44,8 +44,8 @@ pub(crate) trait Role {
     type Sequence: Copy + Default;
     /// Number of ids that each sequence number reserves for requests without a slot, in addition to one id per slot.
     const OTHER_IDS: u32;
-    /// Whether progress can restart the timeout of an outbound request. `false` for a server, which then does not link
-    /// the code.
+    /// Whether progress can restart the timeout of an outbound request. `false` for a server, so that a server does not
+    /// link the code for the restart.
     const PROGRESS_EXTENDS: bool;
 
     /// Resolves the id that contains this sequence number and this index: see [`Peer::id_at`].
@@ -57,12 +57,12 @@ pub(crate) trait Role {
 /// State of the last event that a received line caused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineEvent {
-    /// There is no such event since the caller's last read.
+    /// No received line has caused an event since the caller's last read.
     None,
     /// The buffer retains the line for the event. The poll after the event releases the line.
     Pending,
-    /// The application has handled the event, but the caller has not read since. A response may be unread, so pings and
-    /// requests get more time.
+    /// The application has handled the event, but the caller has not read input since then. A response may be unread,
+    /// so pings and requests get more time.
     Handled,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Peer<'b, R: Role> {
     /// Whether the request in the last event still awaits its response.
     pub(crate) response_pending: bool,
     pub(crate) line_event: LineEvent,
-    /// Whether to emit `Writable`, because the machine has refused a message of the application.
+    /// Whether the machine has refused a message of the application, and must emit `Writable` later.
     pub(crate) report_writable: bool,
     /// Number of [late](ProtocolError::is_late) messages. Builds without `alloc` do not count such messages.
     #[cfg(feature = "alloc")]
@@ -176,8 +176,8 @@ impl<'b, R: Role> Peer<'b, R> {
 
     /// Returns the earliest deadline that has not expired.
     ///
-    /// Requests with expired deadlines wait for transmit space, so an earlier poll would not help. Returns `None` if no
-    /// other deadline is left.
+    /// Ignores expired deadlines, because an earlier poll would not help: the requests with these deadlines wait for
+    /// transmit space. Returns `None` if no deadline is in the future.
     #[inline]
     pub(crate) fn next_deadline<const N: usize>(&self, deadlines: [Option<Millis>; N]) -> Option<Millis> {
         let mut next = None;

@@ -149,10 +149,12 @@ impl<R: Role> Peer<'_, R> {
         is_sent
     }
 
-    /// Handles the expired deadline of a request: starts its timeout, or returns its failure. Returns `None` after the
-    /// start of the timeout, or if the request has ended. Also returns `None` after an event, unless the connection is
-    /// draining: the response may have arrived while the application handled the event, so the request gets
-    /// [`READ_TIME`], once.
+    /// Handles the expired deadline of a request: starts its timeout, or returns its failure. Returns `None` if this
+    /// call started the timeout, or if the request has ended.
+    ///
+    /// If the deadline expired while the application handled an event, the response may be unread. The request then
+    /// gets [`READ_TIME`], and this function returns `None`. A running timeout is extended only once, and never while
+    /// the connection is draining.
     pub(crate) fn handle_deadline(&mut self, ticket: Ticket) -> Option<RequestFailure> {
         if self.start_timeout(ticket) {
             return None;

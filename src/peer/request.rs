@@ -114,8 +114,8 @@ pub(crate) enum OutboundState {
     AwaitingResponse,
     /// An acknowledged subscription.
     Listening,
-    /// A subscription or a task that waits for the next connection. The slot's text is the filter or the record of the
-    /// task.
+    /// A subscription or a task that waits for the next connection. The slot's text is the filter of the subscription,
+    /// or the record of the task.
     Parked,
     /// A subscription whose request awaits transmit space on the next connection.
     Resubscribe,
@@ -165,12 +165,12 @@ pub trait OutboundData: Copy {
     /// Starts the maximum duration, if the role has one.
     fn start_maximum(&mut self, _now: Millis) {}
 
-    /// Returns the deadline that progress cannot extend.
+    /// Returns the end of the maximum duration, which progress cannot extend.
     fn maximum(&self) -> Millis {
         Millis(u64::MAX)
     }
 
-    /// Returns whether the timeout limits the request. If `false`, only the maximum duration does.
+    /// Returns whether the timeout limits the request. If `false`, only the maximum duration limits the request.
     fn has_timeout(&self) -> bool {
         true
     }
@@ -202,8 +202,8 @@ impl<O: OutboundData> Outbound<O> {
         self.flags.has(Flags::PROGRESS)
     }
 
-    /// Starts or restarts the timeout, and returns the deadline. For a request that needs input, this deadline is the
-    /// maximum.
+    /// Starts or restarts the timeout, and returns the deadline. For a request that needs input, the deadline is the
+    /// end of its maximum duration.
     pub(crate) fn start_timeout(&mut self, now: Millis) -> Millis {
         if !self.flags.has(Flags::STARTED) {
             self.data.start_maximum(now);

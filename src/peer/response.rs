@@ -39,9 +39,9 @@ pub enum RequestFailure {
     /// A cursor of the list was too long to store or to send.
     CursorTooLong,
     /// The server required input, but its `requestState` or the application's `_meta` is too long to store
-    /// (`2026-07-28`). The client needs both to send the request again. The failure also occurs if the slot has no
-    /// space for the id of a task or for its input requests, or if a message about the task does not fit the transmit
-    /// buffer.
+    /// (`2026-07-28`). The client needs both to send the request again. For a task, the failure means that the id or
+    /// the input requests of the task are too long to store, or that a message about the task does not fit into the
+    /// transmit buffer.
     StateTooLong,
     /// The server required input more often than the limit (`2026-07-28`).
     TooManyInputRequests,
@@ -152,8 +152,8 @@ impl<'a> RpcError<'a> {
             .filter(|value| value.kind() == Kind::Object)
     }
 
-    /// Returns the URLs that the user must open first (-32042, `2025-11-25`). After this, the client can send the
-    /// request again. The iterator is empty for other errors.
+    /// Returns the URLs that the user must open before the client sends the request again (-32042, `2025-11-25`). The
+    /// iterator is empty for other errors.
     pub fn url_elicitations(&self) -> impl Iterator<Item = OpenUrlView<'a>> {
         let has_code = self.code() == i64::from(code::URL_ELICITATION_REQUIRED);
         let listed = self.data().filter(|_| has_code).and_then(|data| data.get("elicitations"));

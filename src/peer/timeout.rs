@@ -4,8 +4,8 @@
 use crate::platform::cold_path;
 use crate::time::Millis;
 
-/// A duration in four bytes, because the slots of outbound requests and of tasks store durations. The duration is exact
-/// up to 18 hours. Longer durations are rounded up, by less than one part in 33 million.
+/// A duration in four bytes, to save memory in the slots of outbound requests and of tasks. The duration is exact up to
+/// 18 hours. Longer durations are rounded up, by less than one part in 33 million.
 ///
 /// The low 26 bits are the mantissa. The high 6 bits are the exponent: the number of zero bits that follow the
 /// mantissa.

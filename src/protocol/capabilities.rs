@@ -163,7 +163,7 @@ impl ServerCapabilities {
     /// [`Client::capabilities`](crate::Client::capabilities) contains the capabilities for tasks only if the client is
     /// [configured](crate::client::ClientConfig::tasks) for tasks.
     pub const TASKS: ServerCapabilities = ServerCapabilities(512);
-    /// `tasks.cancel`, which the extension includes.
+    /// `tasks.cancel` (`2025-11-25`), or the extension of tasks (`2026-07-28`).
     pub const TASKS_CANCEL: ServerCapabilities = ServerCapabilities(1024);
     /// `tasks.list` (`2025-11-25`)
     pub const TASKS_LIST: ServerCapabilities = ServerCapabilities(2048);

@@ -114,7 +114,8 @@ impl<'a> RootView<'a> {
         self.uri
     }
 
-    /// Returns whether the URI starts with `file://`, in any case of letters, as the specification requires.
+    /// Returns whether the URI starts with `file://`, as the specification requires. The case of letters does not
+    /// matter.
     #[must_use]
     pub fn is_file(&self) -> bool {
         self.uri.chars().map(|char| char.to_ascii_lowercase()).take(7).eq("file://".chars())

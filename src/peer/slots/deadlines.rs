@@ -10,7 +10,7 @@ use crate::platform::cold_path;
 use crate::time::Millis;
 
 impl<D: Data> InFlight<'_, D> {
-    /// Returns the earliest deadline before [`LAST`]. Returns `None` if no request has one.
+    /// Returns the earliest deadline before [`LAST`]. Returns `None` if no request has such a deadline.
     #[inline]
     pub(crate) fn next_deadline(&self) -> Option<Millis> {
         let earliest = self.slot(0)?.earliest.into();

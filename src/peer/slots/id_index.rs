@@ -87,7 +87,7 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    // Not inlined: of the two roles, only the server has ids of its peer in most of its slots.
+    // Not inlined, because most slots of a client hold no id of the peer.
     #[inline(never)]
     pub(crate) fn unlink_id(&mut self, ticket: Ticket) {
         let slot = self.taken_slot_mut(ticket).filter(|slot| slot.id_length > 0);

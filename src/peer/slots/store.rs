@@ -31,8 +31,8 @@ pub(crate) enum Store<'b, D> {
 #[cfg(feature = "alloc")]
 const LARGE_TABLE: usize = 1024;
 
-/// Minimum length of a slot's share, once a growing table has text, unless the limit is shorter. Most ids fit into this
-/// length.
+/// Minimum length of a slot's share after a growing table has stored its first text. A shorter limit takes precedence.
+/// Most ids fit into this length.
 #[cfg(feature = "alloc")]
 const MIN_SHARE: u16 = 16;
 
@@ -87,7 +87,8 @@ impl<D: Data> InFlight<'_, D> {
     pub(crate) fn write_text(&mut self, ticket: Ticket, kept: usize, body: &mut dyn WriteBody) -> bool {
         #[cfg(feature = "alloc")]
         if let Store::Grown { longest, .. } = &self.store {
-            // The text grows only after the output, because `body` runs once and its length is unknown before.
+            // The text grows only after `body` has run, because `body` can run only once, and the length of its output
+            // is unknown before.
             let limit = usize::from(*longest).saturating_sub(kept);
             let mut bytes = alloc::vec::Vec::new();
             let mut writer = Writer::new(BufferMut::Grown { bytes: &mut bytes, limit }, 0, limit);

@@ -93,7 +93,7 @@ impl TaskTable<'_> {
         (end.unwrap_or(TaskState::Cancelled), Some(refused))
     }
 
-    /// Returns the response of an ended task to `tasks/result` (`2025-11-25`): the code if the response is an error,
+    /// Returns the response to `tasks/result` for an ended task (`2025-11-25`): the code if the response is an error,
     /// and the members of the result or error. Returns `None` if the task is removed.
     pub(crate) fn end_of(&self, ticket: Ticket) -> Option<(Option<i32>, Json<'_>)> {
         let data = self.data(ticket).filter(|data| data.state != TaskState::Removed)?;
@@ -111,7 +111,7 @@ impl TaskTable<'_> {
         })
     }
 
-    /// Finds the open task that a call or server request has become.
+    /// Finds the open task that this deferred request has become.
     pub(crate) fn find_call(&self, call: Ticket) -> Option<Ticket> {
         let tasks = self.slots.requests();
         tasks
@@ -119,8 +119,8 @@ impl TaskTable<'_> {
             .find(|ticket| self.is_open(*ticket) && self.call_of(*ticket) == Some(call))
     }
 
-    /// Returns the deferred call or server request that became, or may become, this task. Returns `None` if the task
-    /// was created without a deferred request.
+    /// Returns the deferred request that became, or may become, this task: on a server, a call; on a client, a request
+    /// of the server. Returns `None` if the task was created without a deferred request.
     pub(crate) fn call_of(&self, ticket: Ticket) -> Option<Ticket> {
         self.data(ticket).filter(|data| data.has_request)?;
         unpacked(self.slots.text(ticket))

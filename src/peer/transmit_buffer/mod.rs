@@ -36,7 +36,7 @@ pub(crate) struct TransmitBuffer<'b> {
 struct Link {
     /// Offset of the first unsent byte.
     start: usize,
-    /// Whether bytes were sent since the last query.
+    /// Whether bytes were sent since the last call of [`TransmitBuffer::take_sent_flag`].
     has_sent: bool,
     /// Whether the connection refuses further bytes.
     broken: bool,
@@ -212,8 +212,8 @@ impl<'b> TransmitBuffer<'b> {
     }
 
     /// Returns whether the machine may write a message of `bytes` contiguous bytes. Always `false` while an open
-    /// message delays all other messages. Compacts the buffer if necessary. If the message does not fit in message
-    /// mode, the buffer accepts no further pieces until it is empty.
+    /// message delays all other messages. Compacts the buffer if necessary. In message mode, if the message does not
+    /// fit, the buffer accepts no further pieces until it is empty.
     #[inline]
     pub(crate) fn has_space(&mut self, bytes: usize) -> bool {
         if self.holds_messages() {

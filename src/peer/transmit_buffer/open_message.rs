@@ -12,8 +12,8 @@ use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::Writer;
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer, UNSENT_LIMIT, Writable};
 
-/// Minimum space for the pieces of a message. Half of this space can hold the longest escape sequence, or the longest
-/// character.
+/// Minimum space for the pieces of a message. [`take_writable`](TransmitBuffer::take_writable) waits for half of the
+/// space, which must hold the longest escape sequence or the longest character.
 const MIN_SPACE: usize = 16;
 
 impl TransmitBuffer<'_> {
@@ -89,7 +89,7 @@ impl TransmitBuffer<'_> {
         if self.is_message_mode() {
             return to == Some(self.piece_start()) || self.end_message(piece_of(stream, false), to).is_ok();
         }
-        // A growing buffer must have the space for the end of the message before the piece counts.
+        // A growing buffer must have the space for the end of the message before the piece is added.
         let fits = |to: &usize| self.buffer.reborrow().into_grown(to.saturating_add(reserved)).is_some();
         let Some(to) = to.filter(fits) else { return false };
         self.end = to;

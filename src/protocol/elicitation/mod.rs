@@ -49,8 +49,8 @@ impl<'a> Form<'a> {
 
     /// Creates a form with a schema as JSON text.
     ///
-    /// The schema describes an object whose properties are primitive. The server changes only line breaks, so the
-    /// client's revision must allow the schema.
+    /// The schema describes an object whose properties are primitive. The server changes only line breaks in the
+    /// schema. The server does not adapt the schema to the client's revision, so this revision must allow the schema.
     #[must_use]
     pub const fn raw(message: &'a str, schema: &'a str) -> Form<'a> {
         Form { message, schema: Schema::Raw(schema) }

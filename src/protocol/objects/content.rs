@@ -270,8 +270,8 @@ impl<'a> BlockView<'a> {
     }
 }
 
-/// Reads an embedded resource. Returns a link if the resource has no contents, as some servers send. Returns `None` if
-/// the resource also has no URI.
+/// Reads an embedded resource. Returns a link for a resource without contents, which some servers send. Returns `None`
+/// for a resource with neither contents nor a URI.
 fn resource(json: Json<'_>) -> Option<ContentView<'_>> {
     let contents = ResourceContentsView::from_json(json);
     let is_full = contents.text().is_some() || contents.blob().is_some();

@@ -120,7 +120,7 @@ view! {
 }
 
 impl<'a> ResourceContentsView<'a> {
-    /// Returns the URI of the requested resource, or of a part.
+    /// Returns the URI of the requested resource, or of a part of this resource.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")

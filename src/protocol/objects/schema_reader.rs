@@ -2,8 +2,7 @@
 
 use crate::protocol::objects::const_text::{is_same, split};
 
-/// A reader of valid JSON. For any other text, the results are unspecified, because the server refuses such a text
-/// later.
+/// A reader of valid JSON. For any other text, the results are unspecified. The server refuses such a text later.
 #[derive(Clone, Copy)]
 pub(super) struct SchemaReader<'t> {
     pub(super) rest: &'t [u8],

@@ -154,7 +154,7 @@ impl<'t> Tool<'t> {
     /// has arrived as [`Event::ArgumentChunk`](crate::server::Event::ArgumentChunk), and removes this part from the
     /// buffer. The chunks end with the [`Event::Call`](crate::server::Event::Call), whose argument is the rest of the
     /// string. A call that fits into the buffer has no chunks. An application can handle all calls alike, if the
-    /// application appends the argument of the call to the chunks. If the line is not a valid call,
+    /// application appends the argument of the call to the chunks. If the message turns out not to be a valid call,
     /// [`Event::ArgumentsAborted`](crate::server::Event::ArgumentsAborted) ends the chunks.
     ///
     /// ```
@@ -183,9 +183,10 @@ impl<'t> Tool<'t> {
     /// # let _ = handle;
     /// ```
     ///
-    /// The line without this argument must fit into the receive buffer. The members `method`, `name` and `arguments`
-    /// must precede the string, in this order. Official clients use this order. The text before the string must take at
-    /// most seven eighths of the buffer. The `id` may follow the string. The server refuses any other line as too long.
+    /// The rest of the message must fit into the receive buffer. The members `method`, `name` and `arguments` must
+    /// precede the string, in this order. Official clients use this order. The text before the string must take at most
+    /// seven eighths of the buffer. The `id` may follow the string. If a message exceeds the buffer and breaks one of
+    /// these rules, the server refuses the message as too long.
     ///
     /// [`Tools::new`](crate::server::Tools::new) checks at compile time that the schema has the argument as a string:
     ///

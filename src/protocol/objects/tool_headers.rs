@@ -15,8 +15,7 @@ const LONGEST: usize = 64;
 
 /// Returns the first rule that the annotations of an input schema break, or `None` if the annotations are valid.
 ///
-/// The text must be valid JSON. For any other text, the result is unspecified, because the server refuses such a text
-/// later.
+/// The text must be valid JSON. For any other text, the result is unspecified. The server refuses such a text later.
 pub(crate) const fn invalid_header(schema: &str) -> Option<InvalidToolHeader> {
     // Take one step per byte, because the compiler limits the number of steps.
     let mut rest = schema.as_bytes();

@@ -85,8 +85,8 @@ impl<'w, 'a> ToolResult<'w, 'a> {
     /// Adds structured content (since `2025-06-18`). Up to `2025-11-25`, the server omits a value that is not an
     /// object.
     ///
-    /// If the result has no content blocks, the server also sends the value as text. Clients without structured content
-    /// need this text.
+    /// If the result has no content blocks, the server also sends the value as text. Clients that do not support
+    /// structured content need this text.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(&mut self, value: &T) {
         self.set_structured(&mut |out: &mut Writer<'_>| out.serialize(value).is_ok());
