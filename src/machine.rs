@@ -204,9 +204,10 @@ impl<'a> Receive<'a> {
     /// its requests are cancelled, requests to its client fail, and its subscriptions end.
     ///
     /// On a client, a request that awaits its response on this stream fails with
-    /// [`RequestFailure::Closed`](crate::RequestFailure::Closed). If the request was about a task, the client polls the
-    /// task again instead. If the request connects the client, the client falls back to the handshake, or fails to
-    /// connect. The machine may still offer unsent messages of this stream. The caller must drop these messages.
+    /// [`RequestFailure::Closed`](crate::RequestFailure::Closed). There are two exceptions. After a request about a
+    /// task, the client polls the task again. After a request that connects the client, the client falls back to the
+    /// handshake, or fails to connect. The machine may still offer unsent messages of this stream. The caller must drop
+    /// these messages.
     ///
     /// # Errors
     /// Returns the stream if the machine is not [`ready`](Receive::is_ready), or is not in message mode.

@@ -167,8 +167,8 @@ impl<'b> Buffer<'b> {
     }
 
     /// Shrinks the buffer if at most a quarter of it has been in use for [`IDLE_TIME`]. The caller must call this
-    /// method only for a [large](Buffer::is_large) buffer. `used` bytes are in use now. While this time runs, returns
-    /// its end. Otherwise returns `None`.
+    /// method only for a [large](Buffer::is_large) buffer. `used` bytes are in use now. While this idle time runs,
+    /// returns its end. Otherwise returns `None`.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn shrink_by_deadline(&mut self, used: usize, now: Millis) -> Option<Millis> {

@@ -307,10 +307,12 @@ pub enum ConfigError {
         /// Index of the second entry, or index of the prompt.
         entry: usize,
     },
-    /// A name, URI or URI template that occurs in two features of one kind, or an extension that two features declare
-    /// with different settings. Also a filter member that occurs in two features for extensions, the name of the
-    /// extension for a second feature [`Skills`](crate::server::Skills), and `experimental` for a second feature
-    /// [`Experimental`](crate::server::Experimental).
+    /// An entry that occurs in two features:
+    ///
+    /// - a name, URI or URI template in two features of one kind\n- an extension that two features declare with
+    ///   different settings\n- a filter member in two features for extensions\n- the extension of a second feature
+    ///   [`Skills`](crate::server::Skills)\n- `experimental` of a second feature
+    ///   [`Experimental`](crate::server::Experimental)
     RepeatedEntry {
         /// The name, URI, URI template or filter member.
         name: EntryName,
@@ -320,8 +322,8 @@ pub enum ConfigError {
     /// Resources with [`subscribe`](crate::server::Resources::subscribe), but without the feature
     /// [`Subscriptions`](crate::server::Subscriptions).
     SubscriptionsMissing,
-    /// The feature [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions) beside
-    /// [`Subscriptions`](crate::server::Subscriptions), or twice. One of the two features would have no effect.
+    /// Two features [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions), or one beside
+    /// [`Subscriptions`](crate::server::Subscriptions). One of the two features would have no effect.
     RepeatedSubscriptions,
     /// A URI template that the server cannot match.
     ///

@@ -24,9 +24,9 @@ impl LineDecoder<'_> {
     /// Removes a part of a string from the current line. The part must end at the end of the string's received text, or
     /// before an incomplete character or escape.
     ///
-    /// If the string has ended, and either the line is complete or many bytes follow, these bytes do not move. The
-    /// closing quote moves to the start of the part, and spaces fill the gap. The work is therefore linear in the
-    /// input.
+    /// If the string has ended, and either the line is complete or many bytes follow, the bytes after the part do not
+    /// move. The closing quote moves to the start of the part, and spaces fill the rest of the part. The work is
+    /// therefore linear in the input.
     pub(crate) fn remove_from_string(&mut self, part: Span) {
         let Span { start, end } = part;
         let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));

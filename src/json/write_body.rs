@@ -4,8 +4,8 @@ use super::writer::Writer;
 
 /// A closure that writes a part of a message.
 ///
-/// Functions take `&mut dyn WriteBody`, not `&mut dyn FnMut(&mut Writer<'_>)`. The table of the latter has one more
-/// entry: a function for calls by value, which nothing calls. This function takes 14 to 24 bytes of flash for each
+/// Functions take `&mut dyn WriteBody`, not `&mut dyn FnMut(&mut Writer<'_>)`. The virtual table of `dyn FnMut` has one
+/// more entry: a function for calls by value, which nothing calls. This function takes 14 to 24 bytes of flash for each
 /// closure.
 pub(crate) trait WriteBody {
     /// Writes the part. Returns `false` if the part is not valid. A caller whose parts are always valid ignores the

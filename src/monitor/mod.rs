@@ -138,10 +138,13 @@ impl Monitor {
         found
     }
 
-    /// Records the end of the stream from `sender`. Returns the violations: a line without newline, unless the line
-    /// exceeds the [limit](Monitor::line_limit), and the violations in that line. At the end of the server's stream,
-    /// also reports requests of the client without a response. Cancelled requests and subscriptions need no response.
-    /// Reports no unanswered request if the client's stream ended first, because this ends the session.
+    /// Records the end of the stream from `sender`, and returns the violations. A last line without a newline is a
+    /// violation, unless the line exceeds the [limit](Monitor::line_limit). This method also checks the content of that
+    /// line.
+    ///
+    /// At the end of the server's stream, each request of the client without a response is a violation. Cancelled
+    /// requests and subscriptions need no response. If the client's stream ended first, no request needs a response,
+    /// because the end of the client's stream ends the session.
     pub fn end(&mut self, sender: Sender, now: Millis) -> Vec<Violation> {
         let mut found = Vec::new();
         let party = self.dialogue.party(sender);

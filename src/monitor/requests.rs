@@ -31,8 +31,8 @@ pub(super) struct Request {
     pub(super) method: String,
     pub(super) revision: Option<Revision>,
     pub(super) is_stateless: bool,
-    /// Whether the server may ignore the metadata, because the client sent a stateless request in a session without
-    /// discovery.
+    /// Whether this is a stateless request in a session without discovery. The server may ignore the metadata of such a
+    /// request.
     pub(super) is_era_unclear: bool,
     /// Number of responses to come: one for each use of the id.
     pub(super) responses: u32,
@@ -111,7 +111,7 @@ pub(super) struct Requests {
     finished: BTreeMap<String, bool>,
     finished_tokens: BTreeSet<String>,
     task_tokens: BTreeSet<String>,
-    /// The id of each cancelled subscription that another request has used again, and the time of the cancellation.
+    /// Each id of a cancelled subscription that a later request has used again, and the time of the cancellation.
     replaced: BTreeMap<String, Millis>,
     /// Whether a table has reached its limit, so that entries may be missing.
     is_full: bool,

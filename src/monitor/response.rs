@@ -125,11 +125,11 @@ impl Monitor {
             check_error_code(code, error, revision, report);
         }
         let Some((rule, Some(expected), _)) = request.flaw.and_then(refusal) else { return };
-        // Before a session, a server may report the missing session instead.
+        // Before a session, the error may report the missing session, and not the unknown method.
         if report.revision.is_none() && rule == Rule::UnknownMethodCode {
             return;
         }
-        // Servers define -32000 to -32099, for example for a busy server.
+        // A server may define the codes from -32099 to -32000, for example for a busy server.
         let is_other_refusal = matches!(code, -32700 | -32600 | -32099..=-32000);
         if code != i64::from(expected)
             && (!is_other_refusal || expected == code::UNSUPPORTED_PROTOCOL_VERSION)

@@ -90,8 +90,8 @@ pub(super) struct Dialogue {
     pub(super) session: Session,
     /// The revision of the last stateless request.
     pub(super) stateless: Option<Revision>,
-    /// Whether the server has shown that it knows the stateless era. Until then, a stateless request may be the probe
-    /// of a server that only knows the handshake.
+    /// Whether the server has shown that it knows the stateless era. Until then, a stateless request may be a probe,
+    /// and the server may know only the handshake.
     pub(super) serves_stateless: bool,
     /// The capabilities in the result of `server/discover`, as JSON.
     pub(super) discovered: Option<String>,

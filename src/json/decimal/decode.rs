@@ -24,7 +24,8 @@ impl<'de> Visitor<'de> for Number {
         formatter.write_str("a number")
     }
 
-    /// Requests a number from a decoder of another crate. Self-describing formats pass floats, too.
+    /// Requests a number from a decoder of another crate. A decoder of a self-describing format then passes any number,
+    /// including a float.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Decimal, D::Error> {
         deserializer.deserialize_i64(self)
     }

@@ -22,7 +22,7 @@ impl Nesting {
     /// Records the start of a value after the byte `last`. Returns whether the value needs a comma.
     #[inline]
     pub(super) fn value(&mut self, last: u8) -> bool {
-        // A comma is needed after the same bytes as in `needs_comma`; one `match` decides both.
+        // A comma is needed after the same bytes as in `needs_comma`; one `match` decides both results.
         let (fits, needs_comma) = match last {
             b':' | b'[' => return false,
             0 => (*self == Nesting::VALUE, false),

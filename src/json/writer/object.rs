@@ -68,8 +68,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Removes `token` after a member, or after the opening brace of an object. The caller must have written `token`
-    /// last. Returns `false` and removes nothing if the token starts before `floor`, or after an overflow.
+    /// Removes `token`, which the caller must have written last. The token must follow a member, or the opening brace
+    /// of an object. Returns `false` and removes nothing if the token starts before `floor`, or after an overflow.
     pub(crate) fn remove_last(&mut self, token: &str) -> bool {
         let is_own = !self.overflowed && self.at >= self.floor.saturating_add(token.len());
         if is_own {
