@@ -309,10 +309,11 @@ pub enum ConfigError {
     },
     /// An entry that occurs in two features:
     ///
-    /// - a name, URI or URI template in two features of one kind\n- an extension that two features declare with
-    ///   different settings\n- a filter member in two features for extensions\n- the extension of a second feature
-    ///   [`Skills`](crate::server::Skills)\n- `experimental` of a second feature
-    ///   [`Experimental`](crate::server::Experimental)
+    /// - a name, URI or URI template in two features of one kind
+    /// - an extension that two features declare with different settings
+    /// - a filter member in two features for extensions
+    /// - the extension of a second feature [`Skills`](crate::server::Skills)
+    /// - `experimental` of a second feature [`Experimental`](crate::server::Experimental)
     RepeatedEntry {
         /// The name, URI, URI template or filter member.
         name: EntryName,
