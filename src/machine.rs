@@ -56,8 +56,8 @@ pub enum Next<'a> {
     Write(Transmit<'a>),
     /// Read some bytes. No bytes are waiting to be written.
     Read(Receive<'a>),
-    /// Wait for a reply of the application, or for the [deadline](Io::deadline), which the caller reads before
-    /// [`Io::next`].
+    /// Wait for a reply of the application, or for the [deadline](Io::deadline). [`Io::next`] consumes the [`Io`], so
+    /// the caller must read the deadline first.
     ///
     /// The machine has no bytes to write and accepts no input.
     Wait,

@@ -19,7 +19,8 @@ impl<V: Validity, F: FnMut(&mut Writer<'_>) -> V> WriteBody for F {
     }
 }
 
-/// The return type of such a closure: `bool` for whether the output is valid, or `()` if the output is always valid.
+/// The return type of a closure that writes: `bool` for whether the output is valid, or `()` if the output is always
+/// valid.
 pub(crate) trait Validity: Copy {
     fn is_valid(self) -> bool;
 }

@@ -61,7 +61,7 @@ pub(crate) enum Trigger {
     /// The input ended.
     EndOfInput,
     /// The application shuts the machine down. Server: also a `shutdown` request in a handshake session. Client: also
-    /// if the configuration has no revision for the first request.
+    /// if the configuration has no revision with which the client may connect.
     Shutdown,
     /// All requests have ended, and the output is sent. Client: also if the grace period has expired, or the output is
     /// broken.

@@ -199,7 +199,7 @@ impl<'b, R: Role> Peer<'b, R> {
         fits
     }
 
-    /// Returns the error for a message that does not fit yet, and makes the machine emit `Writable` once the output has
+    /// Returns the error for a message that does not fit yet, and makes the machine emit `Writable` when the output has
     /// space.
     #[cold]
     pub(crate) fn busy(&mut self) -> SendError {

@@ -66,7 +66,7 @@ pub struct Outbound<O> {
     pub(crate) data: O,
 }
 
-/// Properties of a request to the peer, one bit each, because every slot stores them.
+/// Properties of a request to the peer, one bit each, to save memory in every slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Flags(u8);
 

@@ -112,8 +112,8 @@ impl<'a> RpcError<'a> {
 
     /// Returns whether the error means that a resource does not exist.
     ///
-    /// The code of such an error is `-32002`, or `-32602` with a string `uri` in `data`, which `2026-07-28` defines.
-    /// This function does not check the revision.
+    /// Up to `2025-11-25`, the code of such an error is `-32002`. In `2026-07-28`, the code is `-32602`, and `data` has
+    /// a string `uri`. This function does not check the revision.
     ///
     /// Specification: *Resources*, *Error handling*.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Numbers of the JSON-RPC and MCP error codes. `error/description.rs` assigns them to errors.
+//! Numbers of the JSON-RPC and MCP error codes. `error/description.rs` assigns the codes to errors.
 
 /// The text is not JSON.
 pub const PARSE_ERROR: i32 = -32700;

@@ -125,7 +125,8 @@ impl<const LENGTH: usize> Text<LENGTH> {
             }
             _ => {}
         }
-        // The annotation `x-mcp-header` requires a single type. The decoder accepts `null` nevertheless.
+        // The annotation `x-mcp-header` requires a single type, so the schema omits `null`. The decoder still accepts
+        // `null`.
         context.nullable = context.nullable && context.header.is_none();
         self.json.open(b'{');
         match node {

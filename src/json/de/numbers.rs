@@ -61,7 +61,7 @@ pub(super) fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Resu
     }
 }
 
-/// The description of `i128` in errors. Clients read these errors, and a client knows JSON, but not Rust.
+/// The description of `i128` in errors. The text does not name the type, because clients read these errors.
 pub(super) const INTEGER: &str = "an integer";
 /// The description of `u128`.
 pub(super) const NATURAL: &str = "an integer of at least 0";

@@ -1,4 +1,4 @@
-//! `MemberCache`: members that most messages repeat, copied instead of written.
+//! `MemberCache`: copies members that most messages repeat.
 
 use super::Writer;
 use crate::platform::copy;

@@ -32,8 +32,9 @@ pub(crate) const LONGEST_MESSAGE: usize = 128;
 /// Fields of a task's slot, without its text.
 ///
 /// The text consists of the progress token, the message about the status, and the payload. If a deferred request became
-/// the task, the ticket of this request takes the place of the token. The payload is JSON. An open task of `2026-07-28`
-/// stores its open input requests. An ended task stores its result or error.
+/// the task, the ticket of this request takes the place of the token. A client stores the kind of the request after the
+/// ticket. The payload is JSON. An open task of `2026-07-28` stores its open input requests. An ended task stores its
+/// result or error.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskData {
     pub(crate) random: Random,
@@ -129,7 +130,8 @@ impl TaskData {
     }
 }
 
-/// The tasks that a client runs for its server (`2025-11-25`). `server::TaskTable` contains such a table, too.
+/// The tasks that a client runs for its server (`2025-11-25`). A server has a table type of its own:
+/// [`server::TaskTable`](crate::server::TaskTable).
 ///
 /// The table has an effect only if the configuration calls
 /// [`ClientConfig::client_tasks`](crate::client::ClientConfig::client_tasks).

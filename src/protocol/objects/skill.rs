@@ -59,7 +59,7 @@ impl<'t> Skill<'t> {
     /// Creates a skill whose files the application generates. `frontmatter` is the JSON text of an object.
     ///
     /// The application responds to [`Event::ReadResource`](crate::server::Event::ReadResource) with the files. Clients
-    /// cannot verify such files, and some clients refuse such skills.
+    /// cannot verify generated files, and some clients refuse a skill with generated files.
     #[must_use]
     pub const fn dynamic(uri: &'t str, frontmatter: &'t str) -> Skill<'t> {
         Skill { uri, main: None, frontmatter: Some(frontmatter), files: &[] }

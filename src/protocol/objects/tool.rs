@@ -153,8 +153,8 @@ impl<'t> Tool<'t> {
     /// If the receive buffer becomes full within the argument of a call, the server emits the part of the argument that
     /// has arrived as [`Event::ArgumentChunk`](crate::server::Event::ArgumentChunk), and removes this part from the
     /// buffer. The chunks end with the [`Event::Call`](crate::server::Event::Call), whose argument is the rest of the
-    /// string. A call that fits into the buffer has no chunks. An application can handle all calls alike, if the
-    /// application appends the argument of the call to the chunks. If the message turns out not to be a valid call,
+    /// string. A call that fits into the buffer has no chunks. To handle all calls in the same way, an application
+    /// appends the argument of the call to the chunks. If the message turns out not to be a valid call,
     /// [`Event::ArgumentsAborted`](crate::server::Event::ArgumentsAborted) ends the chunks.
     ///
     /// ```

@@ -168,8 +168,8 @@ pub(crate) fn list<'a>(json: Json<'a>, name: &str) -> Elements<'a> {
     member(json, name).elements()
 }
 
-/// Returns those elements of an array member that are objects. Skips all other elements, because such entries are
-/// invalid.
+/// Returns those elements of an array member that are objects. Skips all other elements, because an entry must be an
+/// object.
 pub(crate) fn entries<'a>(json: Json<'a>, name: &str) -> impl Iterator<Item = Json<'a>> + use<'a> {
     list(json, name).filter(|entry| entry.kind() == Kind::Object)
 }
