@@ -160,7 +160,8 @@ impl<'a> Receive<'a> {
     /// Reports that the first `n` bytes of [`space`](Receive::space) are one whole message from `stream`. Message mode
     /// only.
     ///
-    /// [`space`](Receive::space) does not grow a growing buffer. [`message`](Receive::message) does.
+    /// [`space`](Receive::space) does not grow a growing buffer. For a message that exceeds the space, call
+    /// [`message`](Receive::message).
     pub fn framed(self, n: usize, stream: StreamId) {
         self.input.filled(n, stream);
     }

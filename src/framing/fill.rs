@@ -3,11 +3,12 @@
 use crate::framing::LineDecoder;
 use crate::platform::shift;
 
-/// Minimum read space, in bytes, after a growing buffer has grown, unless the limit of the buffer is lower. A read
+/// Minimum read space, in bytes, of a buffer that has just grown. A lower limit of the buffer takes precedence. A read
 /// that fills the space doubles a buffer that is smaller than [`MAX_READ_AHEAD`].
 pub(super) const READ_AHEAD: usize = 1024;
 
-/// Size, in bytes, from which a filled buffer no longer doubles. Larger reads need fewer system calls.
+/// Size, in bytes, from which a filled buffer no longer doubles. Smaller buffers double, because larger reads need
+/// fewer system calls.
 pub(super) const MAX_READ_AHEAD: usize = 64 * 1024;
 
 /// Read space, in bytes, below which a growing buffer grows.

@@ -25,7 +25,8 @@ pub(crate) trait InputSink {
 pub(super) struct FoundLine {
     pub(super) kind: LineKind,
     pub(super) length: usize,
-    /// Number of bytes that a release frees: the line and its newline, if any, or the line and the remaining batch.
+    /// Number of bytes that a release frees: the line and its newline, if any. For an element of a batch, the element
+    /// and the remaining batch.
     pub(super) release_length: usize,
 }
 

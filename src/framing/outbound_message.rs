@@ -96,7 +96,8 @@ pub enum Relation {
     /// The message is a response, progress, a log message, a cancellation, or a request of a client. A request that
     /// a server sends while it handles this request also has this relation.
     Request(StreamId),
-    /// A subscription that was opened on this stream, or a deferred request of an extension that sends notifications.
+    /// A subscription that was opened on this stream. Notifications for a deferred request of an extension also have
+    /// this relation.
     Subscription(StreamId),
 }
 

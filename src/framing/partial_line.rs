@@ -82,8 +82,8 @@ impl LineDecoder<'_> {
         is_aborted
     }
 
-    /// Stores the number of bytes to remove from the incomplete line after the event of a chunk. The field
-    /// `release_length` has no other use before the line is complete.
+    /// Stores the number of bytes to remove from the incomplete line after the event of a chunk. The number is in the
+    /// field `release_length`, which has no other use before the line is complete.
     pub(crate) fn hold_chunk(&mut self, length: usize) {
         self.release_length = length;
     }

@@ -10,8 +10,8 @@ use crate::time::Millis;
 /// Settings for the detection of an unresponsive peer. Durations over 49 days count as 49 days, and 0 counts as 1 ms.
 ///
 /// The idle time starts with the first message of the peer. Each complete message of the peer restarts the idle time,
-/// so `interval` and `timeout` together must exceed the time that the link needs for one message. If a message arrives
-/// in chunks, each chunk restarts the idle time.
+/// but a part of a message does not. `interval` and `timeout` together must therefore exceed the time that the link
+/// needs for one message. An exception is a message that arrives in chunks: each chunk restarts the idle time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Idle time, in milliseconds, after which the machine sends a ping.

@@ -22,8 +22,8 @@ pub(crate) enum IssuedId {
     Request(Ticket),
     /// The id of a request without a slot, with this sequence number.
     Other(u64),
-    /// An id whose sequence number was used, but which no request in a slot has now. Usually its request has ended, or
-    /// was sent again with another id.
+    /// An id whose sequence number was used, but which no request in a slot has now. Usually the request with this id
+    /// has ended, or was sent again with another id.
     Ended,
     /// Any other id. The machine never issued such an id.
     Unknown,

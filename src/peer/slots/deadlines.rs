@@ -2,7 +2,7 @@
 //!
 //! Each slot is a node of a binary tree and stores both values for its subtree. The first slot therefore stores both
 //! values for all slots. Neither value depends on the order in which slots were taken and released. This order depends
-//! on the speed of the transport, but the content of the output must not.
+//! on the speed of the transport, but the content of the output must not depend on this speed.
 #![allow(clippy::as_conversions, reason = "the number of slots is limited to 16 bits")]
 
 use crate::peer::slots::{Data, InFlight, LAST, NEVER, NONE, RETIRED, Slot, Ticket};

@@ -30,8 +30,8 @@ impl TaskTable<'_> {
     }
 
     /// Stores the result or error of a task as its payload, and returns the state with which the task ends. Returns
-    /// `None` if the result or error has more than `limit` bytes, does not fit or is not valid. Removes the input
-    /// requests in either case.
+    /// `None` if the result or error has more than `limit` bytes, does not fit or is not valid. Always removes the
+    /// input requests.
     pub(crate) fn store(
         &mut self,
         ticket: Ticket,
@@ -173,7 +173,7 @@ pub(crate) fn write_related(id: &TaskId, out: &mut Writer<'_>) {
     out.end_object();
 }
 
-/// Returns the index of a task's slot for `TaskTable::in_slot`. A request that waits for the task stores this index.
+/// Returns the index of a task's slot for [`TaskTable::in_slot`]. A request that waits for the task stores this index.
 pub(crate) fn slot_of(ticket: Ticket) -> [u8; 2] {
     let [low, high, ..] = ticket.slot.to_le_bytes();
     [low, high]

@@ -1,4 +1,5 @@
-//! `Storage`: a value that the caller lends, or that is on the heap. `with_taken`: access to a value beside its state.
+//! `Storage`: a value that the caller lends, or that is on the heap. `with_taken`: access to a state and, at the same
+//! time, to the value of a field.
 
 use core::ops::{Deref, DerefMut};
 
@@ -33,8 +34,8 @@ impl<T> DerefMut for Storage<'_, T> {
 
 /// Calls `act` with the state and the value of a field of the state. Returns `None` if the field is `None`.
 ///
-/// The field is `None` during the call. `act` may run closures of the application, so the field gets the value back
-/// even if `act` panics.
+/// The field is `None` during the call. The field gets the value back even if `act` panics, because `act` may run
+/// closures of the application.
 pub(crate) fn with_taken<S, T, R>(
     state: &mut S,
     field: impl Fn(&mut S) -> &mut Option<T>,

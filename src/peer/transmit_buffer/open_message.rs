@@ -49,8 +49,8 @@ impl TransmitBuffer<'_> {
         self.link.writable != Writable::Messages || !self.is_message_mode()
     }
 
-    /// Opens the message that `begin_message` started. Its first piece ends at `to`. The end of the message takes at
-    /// most `reserved` bytes.
+    /// Opens the message that `begin_message` started. The first piece of the message ends at `to`. The end of the
+    /// message takes at most `reserved` bytes.
     ///
     /// # Errors
     /// [`Overflow`] if `to` is `None`, the buffer is too small for pieces, or the heap is exhausted. The message is
