@@ -16,7 +16,8 @@
 //! | a model's message | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`SampledView::from_json`] |
 //! | a method of an extension | [`OtherRequest`] | nothing | [`Response::outcome`](crate::server::Response::outcome) |
 //!
-//! A server writes these types. The following types carry the requests, or the responses to them:
+//! A server requests input with the types in this table. The types in the next table carry the requests, or the
+//! responses to the requests:
 //!
 //! | Type | Side | Purpose |
 //! |---|---|---|

@@ -114,7 +114,7 @@ view! {
 }
 
 impl<'a> TaskView<'a> {
-    /// Returns the id. An application stores the id to continue with the task after a restart.
+    /// Returns the id. With a stored id, an application can continue with the task after a restart.
     #[must_use]
     pub fn id(&self) -> Option<Str<'a>> {
         text(self.task(), "taskId")

@@ -49,8 +49,8 @@ pub struct CreateMessage<'a> {
 impl<'a> CreateMessage<'a> {
     /// Creates a request with a conversation and the maximum number of tokens.
     ///
-    /// Each tool use in the conversation must have its result in the next message. This must be a message of the user
-    /// with only these results. Otherwise the request is not valid.
+    /// If a message contains tool uses, the next message must be a message of the user with exactly the results of
+    /// these uses. Otherwise the request is not valid.
     #[must_use]
     pub const fn new(messages: &'a [SampleMessage<'a>], max_tokens: u32) -> CreateMessage<'a> {
         CreateMessage {
@@ -81,9 +81,9 @@ impl<'a> CreateMessage<'a> {
         self
     }
 
-    /// Sets the context of MCP servers to include. From `2025-11-25` on, the server omits a context other than `None`
-    /// if the client did not declare [`SAMPLING_CONTEXT`](ClientCapabilities::SAMPLING_CONTEXT). Without this member,
-    /// the client includes no context.
+    /// Sets the context of MCP servers that the client should include in the prompt. From `2025-11-25` on, the server
+    /// omits a context other than `None` if the client did not declare
+    /// [`SAMPLING_CONTEXT`](ClientCapabilities::SAMPLING_CONTEXT). The client then includes no context.
     #[must_use]
     pub const fn include_context(mut self, context: IncludeContext) -> Self {
         self.include_context = Some(context);
@@ -119,7 +119,7 @@ impl<'a> CreateMessage<'a> {
         self
     }
 
-    /// Sets whether the model may, must or must not call the tools. The requirements are the same as for
+    /// Sets whether the model may, must or must not call the tools. The revision and the client must support
     /// [`tools`](Self::tools).
     #[must_use]
     pub const fn tool_choice(mut self, choice: ToolChoice) -> Self {
