@@ -168,7 +168,7 @@
 //! # }
 //! ```
 //!
-//! The feature `schemars` of the adapters for hosts accepts such types.
+//! The feature `schemars` of the adapters for hosts accepts types that contain each other.
 //!
 //! # Lists, strings and maps without a heap
 //!
@@ -222,9 +222,9 @@
 //!
 //! # Types of other crates
 //!
-//! A field may have any type that implements `Deserialize`. An attribute then gives a [`Node`] that describes the
-//! accepted values. For an `Option`, the node describes the values in it, and the schema also accepts `null` and the
-//! absence of the field. The decoder does not compare values with this description:
+//! A field may have any type that implements `Deserialize`. The attribute `schema` then gives a [`Node`] that describes
+//! the accepted values. For an `Option`, the node describes the values in it, and the schema also accepts `null` and
+//! the absence of the field. The decoder does not compare values with this description:
 //!
 //! ```
 //! use mcp_proto::ToolArguments;

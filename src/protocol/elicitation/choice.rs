@@ -35,8 +35,8 @@ pub(super) fn has_titles(options: &[Choice<'_>]) -> bool {
 /// Writes the values as a part of a schema.
 ///
 /// If no value has a title, the values become `enum`. If a value has a title and `titled` is a key, the values become
-/// an array of objects with this key. If a value has a title and `titled` is `None`, as in `2025-06-18`, the values
-/// become `enum`, and a separate array holds the titles.
+/// an array of objects, and `titled` is the key of this array. If a value has a title and `titled` is `None`, as in
+/// `2025-06-18`, the values become `enum`, and a separate array holds the titles.
 pub(super) fn write_options(options: &[Choice<'_>], titled: Option<&str>, out: &mut Writer<'_>) {
     let has_titles = has_titles(options);
     let Some(titled) = titled.filter(|_| has_titles) else {
