@@ -115,7 +115,7 @@ pub(crate) enum OutboundState {
     /// An acknowledged subscription.
     Listening,
     /// A subscription or a task that waits for the next connection. The slot's text is the filter of the subscription,
-    /// or the record of the task.
+    /// or the record of the task (`client/tasks/record.rs`).
     Parked,
     /// A subscription whose request awaits transmit space on the next connection.
     Resubscribe,
