@@ -31,8 +31,8 @@ pub enum State {
     /// Both: the handshake is complete.
     Ready,
     /// Both: refuses new requests and sends the remaining output. A client ends its requests in flight at once, or
-    /// keeps them for the next connection. A server waits for the responses of the application until the [grace
-    /// period](crate::server::Limits::grace) expires.
+    /// keeps them for the next connection. A server waits for the responses of the application until the
+    /// [grace period](crate::server::Limits::grace) expires.
     Draining,
     /// Both: the connection is closed.
     Closed,

@@ -46,8 +46,9 @@ pub(super) struct Definitions {
 impl Definitions {
     /// Collects the recursive types of a schema.
     ///
-    /// # Panics Two recursive types of different modules have the same name, or the schema has too many recursive
-    /// types. The panic is a compile error at the derived type.
+    /// # Panics
+    /// Two recursive types of different modules have the same name, or the schema has too many recursive types. The
+    /// panic is a compile error at the derived type.
     pub(super) const fn collect(root: &Node) -> Definitions {
         let mut definitions = Definitions { root: None, found: [None; MOST], count: 0 };
         match root {

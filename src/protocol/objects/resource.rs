@@ -108,8 +108,8 @@ impl ListedObject for Resource<'_> {
 
 /// A template for resources whose URIs follow a pattern.
 ///
-/// The pattern is a URI template (RFC 6570) with variables `{name}` and `{+name}`. In a URI, a value of `{name}` must
-/// have reserved characters in percent-encoded form, such as `%2F` for `/`. The decoded value may contain these
+/// The pattern is a URI template (RFC 6570) with variables `{name}` and `{+name}`. In a URI, a value of `{name}` may
+/// contain reserved characters only in percent-encoded form, such as `%2F` for `/`. The decoded value may contain these
 /// characters. A value of `{+name}` may have any characters. No `{name}` may follow a `{+name}`.
 ///
 /// ```
