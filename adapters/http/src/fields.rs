@@ -4,7 +4,7 @@
 /// Header fields of one request or response.
 ///
 /// The heads of [`http1`](crate::http1) implement this trait. With an HTTP library, the application implements the
-/// trait for a wrapper of its map of fields.
+/// trait for a wrapper of the library's map of fields.
 pub trait HeaderFields {
     /// Returns the value of the first field with this name, or `None` if there is no such field. If the value is a
     /// list, as in `Accept`, joins the values of all fields with this name by `, ` (RFC 9110, section 5.3).

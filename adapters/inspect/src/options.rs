@@ -228,7 +228,7 @@ impl Arguments {
     }
 }
 
-/// Stores the value of an option that is a request. A second value is an error, because it would replace the first
+/// Stores the value of an option that may be given once. A second value is an error, because it would replace the first
 /// value.
 fn once<T>(target: &mut Option<T>, option: &str, value: T) -> Result<(), String> {
     match target.replace(value) {
@@ -243,7 +243,7 @@ fn pair(option: &str, value: &str) -> Result<(String, String), String> {
     Ok((name.into(), value.into()))
 }
 
-/// The longest time of an option: more than a century. The sum of this time and the present is an `Instant`.
+/// The longest time of an option: more than a century. An `Instant` can represent the sum of this time and the present.
 const MAX_TIME: Duration = Duration::from_secs(u32::MAX as u64);
 
 fn seconds(text: &str) -> Result<Duration, String> {

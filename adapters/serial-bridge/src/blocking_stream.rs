@@ -8,7 +8,7 @@ use std::time::Duration;
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
 /// A stream that retries a read or a write while the inner stream is not ready. The standard streams may be
-/// non-blocking, because the flag belongs to the open file, which the client shares.
+/// non-blocking, because the client shares the open files, and may have set `O_NONBLOCK` on them.
 pub(crate) struct BlockingStream<S>(pub(crate) S);
 
 impl<S> BlockingStream<S> {

@@ -111,8 +111,7 @@ impl Framed {
                 router.output_confirmed(now);
             }
             if self.link.take_reset() {
-                // The board has restarted: pass a session mark to the router, because a board without frames sends such
-                // a mark.
+                // The board has restarted: pass the session mark to the router that a board without frames would send.
                 router.board_input(MARK.as_bytes(), now);
             }
             let received = self.link.received();

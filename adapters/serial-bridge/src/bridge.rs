@@ -15,7 +15,7 @@ use crate::link::Link;
 use crate::options::Options;
 use crate::router::Router;
 
-/// Limit of unsent output, in bytes. Beyond this limit, the bridge stops reading from the other side.
+/// Limit of unsent output for one side, in bytes. Beyond this limit, the bridge stops reading from the opposite side.
 const MAX_OUTPUT: usize = 1 << 18;
 /// Maximum size of one write, in bytes.
 const PIECE: usize = 4096;
@@ -55,7 +55,7 @@ struct State {
 
 impl State {
     /// Removes and returns the next piece of output. The piece is empty if there is no output, and for the board while
-    /// the link is lost. A piece is short, because a restart of the board drops only output that is not taken yet.
+    /// the link is lost. A piece is short, because a restart of the board cannot drop output that is already taken.
     fn take(&mut self, output: Output) -> Vec<u8> {
         let pending = match output {
             Output::Board if self.link.is_none() => return Vec::new(),
@@ -242,8 +242,8 @@ fn read_board(shared: &Shared, link: Link) {
             Ok(link) => {
                 let since = Instant::now();
                 let (bytes_came, why) = read_link(shared, link);
-                // A link that is soon lost without any byte does not extend the time, because such a link may never
-                // work.
+                // A link that is soon lost without any byte does not extend the time for new attempts, because such a
+                // link may never work.
                 if bytes_came || since.elapsed() >= shared.options.reopen || give_up_at.is_none() {
                     give_up_at = Some(Instant::now() + shared.options.reopen);
                     shared.lock().router.log_note(&format!("the board has disconnected: {why}"));

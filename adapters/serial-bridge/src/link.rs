@@ -156,8 +156,8 @@ fn open_exclusively(path: &str, baud: u32) -> io::Result<SerialPort> {
     port.set_configuration(&settings)?;
     port.set_write_timeout(WRITE_ATTEMPT)?;
     port.set_read_timeout(READ_ATTEMPT)?;
-    // Some boards send nothing until DTR is set. Unix sets DTR on open. Ignore errors, because a port may lack these
-    // lines.
+    // Some boards send nothing until DTR is set. Unix sets DTR on open. Ignore errors, because a port may have no DTR
+    // or RTS.
     let _ = port.set_dtr(true).and_then(|()| port.set_rts(true));
     let _ = port.discard_buffers();
     Ok(port)

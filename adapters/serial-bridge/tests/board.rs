@@ -203,7 +203,7 @@ struct Uart {
     in_line: bool,
     /// The byte after which the board can print logs.
     end: u8,
-    /// The number of the next output bytes that are lost.
+    /// The number of output bytes that are still to be lost.
     lost: usize,
 }
 

@@ -88,16 +88,18 @@ pub struct Exchange<'b> {
     /// Whether the stream needs no resumption, for example because the client has received the response or cancelled
     /// the request.
     pub(super) is_complete: bool,
-    /// The time at which the client closes the exchange. [`HttpClient::body`](super::HttpClient::body) sets the time
-    /// when a stream has the response. [`limit`](Exchange::limit) sets the time for a notification or a response.
+    /// The time at which the client closes the exchange. [`HttpClient::body`](super::HttpClient::body) sets this time
+    /// after a response has arrived on the stream of a request. [`limit`](Exchange::limit) sets this time for an
+    /// exchange that sends a notification or a response.
     pub(super) closes_at: Option<Millis>,
     /// The exchange of the cancelled request, if this exchange sends a cancellation.
     pub(super) cancelled: Option<ExchangeId>,
     /// The number of reconnections since the last event.
     pub(super) attempts: u8,
-    /// The time in the field `Retry-After` of the last response, or zero if the request succeeded.
+    /// The time in the field `Retry-After` of the last response. Zero if the field is missing, or the request
+    /// succeeded.
     pub(super) retry_after: Millis,
-    /// The length of the stored message: `initialize`, which the client sends again if it falls back to HTTP+SSE.
+    /// The length of the stored `initialize`, which the client sends again if it falls back to HTTP+SSE.
     stored: usize,
     /// Whether the server refused `initialize` with a status after which the client tries HTTP+SSE.
     pub(super) is_fallback: bool,

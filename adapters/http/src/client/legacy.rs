@@ -1,8 +1,9 @@
 //! HTTP+SSE of 2024-11-05: an event stream, which is the session, and an endpoint for messages.
 //!
-//! The client tries this transport if the server refuses the POST of `initialize` with 400, 404 or 405. A JSON-RPC
-//! response with an id in the body prevents this. The client then opens the stream with GET. The event `endpoint` names
-//! the endpoint, and the client sends `initialize` again.
+//! The client tries this transport if the server refuses the POST of `initialize` with 400, 404 or 405. The client does
+//! not try it if the body of the refusal is a JSON-RPC response with an id. To try this transport, the client opens the
+//! stream with GET. The event `endpoint` of the stream names the endpoint, to which the client sends `initialize`
+//! again.
 
 use mcp_proto::Millis;
 use mcp_proto::rpc::{Message, MessageKind};
@@ -44,8 +45,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     }
 
     /// Takes the endpoint from the event `endpoint` of a new stream. Returns the number of bytes up to the end of that
-    /// event, or `bytes.len()` if the event has not ended. Returns 0 for any other exchange, and if the endpoint is
-    /// known.
+    /// event, or `bytes.len()` if the event has not ended. Returns 0 if the exchange is no such stream, or if the
+    /// endpoint is already known.
     pub(super) fn find_endpoint(&mut self, id: ExchangeId, bytes: &[u8]) -> usize {
         let found = find_mut(self.exchanges.as_mut(), id);
         let Some(Exchange { memory: Memory::Events(decoder), purpose: Purpose::LegacyStream, .. }) =

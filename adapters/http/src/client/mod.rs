@@ -93,9 +93,9 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Creates the client side for one server.
     ///
     /// If there are several `exchanges`, listening streams and requests of Streamable HTTP leave one of them free for
-    /// notifications and responses. `initialize` may take the last one. `tool_headers` holds the annotated parameters
-    /// of the listed tools: about 40 bytes for each parameter. `tool_headers` may be empty if no tool has annotated
-    /// parameters.
+    /// notifications and responses. `initialize` may take the last free exchange. `tool_headers` holds the annotated
+    /// parameters of the listed tools: about 40 bytes for each parameter. `tool_headers` may be empty if no tool has
+    /// annotated parameters.
     pub fn new(exchanges: T, tool_headers: impl Into<Buffer<'b>>) -> HttpClient<'b, T> {
         HttpClient {
             exchanges,
@@ -162,9 +162,9 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         Begin::Send(id)
     }
 
-    /// Returns whether the session is still starting: `notifications/initialized` has no response, or the stream of
-    /// the session is not requested. Requests wait for the stream, because a server may drop a message for a stream
-    /// that is not open.
+    /// Returns whether the session is still starting: the client waits for the HTTP response to
+    /// `notifications/initialized`, or has not yet requested the stream of the session. Requests wait for the stream,
+    /// because a server may drop a message for a stream that is not open.
     fn session_starts(&self) -> bool {
         self.exchanges.as_ref().iter().any(|exchange| match (exchange.purpose, exchange.progress) {
             (_, Progress::Free) => false,

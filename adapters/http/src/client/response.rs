@@ -284,7 +284,7 @@ fn has_response(message: &Message<'_>, revision: Option<Revision>) -> bool {
     };
     match message.kind() {
         MessageKind::Response => true,
-        // The client refuses batches of other revisions.
+        // In a revision without batches, the client refuses a batch.
         MessageKind::Batch if revision.is_some_and(|it| it.has(WireFeature::Batches)) => {
             Json::parse(message.bytes()).is_ok_and(|batch| batch.elements().any(is_response))
         }
@@ -292,8 +292,8 @@ fn has_response(message: &Message<'_>, revision: Option<Revision>) -> bool {
     }
 }
 
-/// Stores the parts of a response that later requests repeat: the revision of the session, and the parameters that are
-/// header fields.
+/// Stores the parts of a response that later requests repeat: the revision of the session, and the tool parameters to
+/// send as header fields.
 fn record_response(
     tool_headers: &mut ToolHeaders<'_>,
     revision: &mut Option<Revision>,

@@ -90,7 +90,8 @@ impl<'s> Parameters<'s> {
     }
 }
 
-/// Fails if a schema, or a list or map of schemas, has an annotation. `is_map` means that the names are not keywords.
+/// Fails if a schema, or a list or map of schemas, has an annotation. `is_map` means that `part` is a map of schemas,
+/// whose member names are not keywords.
 fn refuse_annotations(part: Json<'_>, is_map: bool) -> Result<(), InvalidToolHeader> {
     match part.kind() {
         Kind::Object if is_map => {

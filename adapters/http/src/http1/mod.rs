@@ -22,7 +22,7 @@
 //! section 11.2. So this parser rejects input that the RFC permits it to reject: LF without CR, line folding, white
 //! space before a colon, and control characters. The parser also rejects a head with both `Content-Length` and
 //! `Transfer-Encoding`, and codings other than `chunked`. A kept field must not be repeated unless its value is a list.
-//! Only `Content-Length` and the fields of a response may repeat an equal value.
+//! Only `Content-Length` and the fields of a response may be repeated with an equal value.
 //!
 //! ```
 //! use mcp_proto_http::HeaderFields;

@@ -21,8 +21,8 @@ pub(super) struct CheckedBody<'m> {
     pub(super) message: Message<'m>,
     pub(super) is_modern: bool,
     pub(super) kind: BodyKind,
-    /// In the handshake era, the revision of the session. If that revision is unknown, the revision of the header
-    /// field, or 2025-03-26 without the field and for `initialize`.
+    /// In the handshake era, the revision of the session, if it is known. Otherwise the revision in
+    /// `MCP-Protocol-Version`, or [`ASSUMED`] if this field is missing or the request is `initialize`.
     pub(super) revision: Revision,
 }
 
@@ -215,8 +215,8 @@ fn has_element(batch: Message<'_>, condition: impl Fn(Message<'_>) -> bool) -> b
 /// Returns whether a request subscribes to a resource, or accesses or creates a task of `2025-11-25` without a user.
 /// Returns `false` for any other message.
 ///
-/// The server does not learn when a session outside of the table ends, and its key may later belong to another client.
-/// The subscription would take memory forever, and the other client would have access to the task.
+/// The server does not learn when a session outside of the table ends, and the key of that session may later belong to
+/// another client. The subscription would take memory forever, and the other client would have access to the task.
 fn needs_stored_session(message: Message<'_>, revision: Revision, user: u64) -> bool {
     if message.kind() != MessageKind::Request {
         return false;

@@ -58,8 +58,8 @@ impl<P: Policy> HttpServer<'_, P> {
         self.release_delivered(index);
     }
 
-    /// Begins an event stream as the response of an exchange. If the revision has priming events, sent events are
-    /// stored, and space is free, a new stream begins with a priming event.
+    /// Begins an event stream as the response of an exchange. A new stream begins with a priming event if the revision
+    /// has priming events, the server stores sent events, and space is free.
     pub(super) fn open_stream(&mut self, index: u16) {
         let has_replay = self.has_replay();
         let Some(slot) = self.exchanges.slot_mut(index) else { return };

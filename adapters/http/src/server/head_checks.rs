@@ -166,7 +166,7 @@ impl Accepted {
         self.json || self.anything
     }
 
-    /// Returns whether the client of a GET accepts an event stream, the only type of its response.
+    /// Returns whether the client accepts an event stream, the only media type of a response to GET.
     pub(super) fn takes_stream(self) -> bool {
         self.event_stream || self.anything
     }

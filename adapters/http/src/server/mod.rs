@@ -16,8 +16,9 @@
 //! A program without an HTTP library uses a [`Connection`], which makes these calls from the bytes of a socket.
 //!
 //! The caller lends all memory: slots for exchanges and sessions, parts for bodies, and pages for output. With the
-//! feature `alloc`, each can instead grow to a limit: [`Slots::grown`], [`Buffer::grown`]. If a client does not send
-//! its body or does not read its response in time, its exchange ends: see [`HttpTimes`].
+//! feature `alloc`, each of these memories can also be on the heap, and grow to a limit: [`Slots::grown`],
+//! [`Buffer::grown`]. If a client does not send its body or does not read its response in time, its exchange ends: see
+//! [`HttpTimes`].
 
 mod allow_list;
 mod authorization;

@@ -105,9 +105,9 @@ impl<P: Policy> HttpServer<'_, P> {
     /// `Last-Event-ID` after [`HttpTimes::retry`](super::HttpTimes::retry), so a long call needs no connection.
     ///
     /// Returns `true` if the connection will close. Returns `false`, without an effect, if the call has ended or no
-    /// space for output is free. Also returns `false` unless the server has a
-    /// [replay buffer](HttpServer::replay_buffer), and the client accepts event streams in a session of `2025-11-25`.
-    /// Clients of other revisions do not connect again.
+    /// space for output is free. Also returns `false` if the server has no [replay buffer](HttpServer::replay_buffer),
+    /// if the client does not accept event streams, or if the call belongs to no session of `2025-11-25`. Clients of
+    /// other revisions do not connect again.
     pub fn release_connection(&mut self, server: &Server<'_>, ticket: Ticket) -> bool {
         let Some(index) = server.stream_of(ticket).and_then(|stream| self.exchanges.find(stream)) else {
             return false;

@@ -250,8 +250,8 @@ impl<P: Policy> HttpServer<'_, P> {
         let continues = fits && (running.is_some() || is_general);
         if let Some(slot) = self.exchanges.slot_mut(index).filter(|_| continues && running.is_none()) {
             slot.flags.add(Flags::GENERAL);
-            // If no event of this number or a later one is stored, the stream is new, because a client must not choose
-            // the number of an event.
+            // If no stored event of the stream has this number or a later one, the stream gets a new number. Otherwise
+            // the client could choose the numbers of events.
             let newest = self.replay.newest(session, stream, 0);
             if (1..=newest).contains(&number) {
                 (slot.serial, slot.events) = (stream, newest);

@@ -112,9 +112,9 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Responds with an error in place of a response that is longer than all output. In an open stream, the error is an
-    /// event. Drops any other message: a request to the client ends with its timeout. Returns `false` if there is no
-    /// space yet.
+    /// Responds with an error in place of a response that is longer than the whole memory for output. In an open
+    /// stream, the error is an event. Drops any other message: a request to the client ends with its timeout. Returns
+    /// `false` if there is no space yet.
     #[cold]
     fn route_oversized(&mut self, index: u16, frame: &OutboundMessage<'_>) -> bool {
         let Some(slot) = self.exchanges.slot(index) else { return true };

@@ -182,7 +182,7 @@ impl<P: Policy> HttpServer<'_, P> {
                 NotSelected::Busy => SendError::Busy,
                 NotSelected::Refused(_) => SendError::NotConnected,
             }),
-            // Otherwise a request would reach the client of the current session.
+            // If the current session stayed selected, a request to the client would reach the client of that session.
             None if P::HANDSHAKE && self.sessions.current() != SessionKey::NONE => {
                 match self.replace(server, Session::new(SessionKey::NONE)) {
                     Err(NotSelected::Busy) => Err(SendError::Busy),

@@ -7,8 +7,8 @@ use crate::sse::event_buffer::{EventBuffer, Full};
 
 /// Incremental decoder of an event stream (WHATWG HTML, "Interpreting an event stream").
 ///
-/// The buffer holds the last event id and the current event: its id, its name and its data. The decoder reports an
-/// event that does not fit, and finds the next event.
+/// The buffer holds the last event id and the current event: its id, its name and its data. If an event does not fit,
+/// the decoder reports [`SseItem::TooLong`], and continues with the next event.
 ///
 /// The decoder does not check for UTF-8, so names, data and ids may contain invalid UTF-8.
 #[derive(Debug)]
@@ -57,7 +57,8 @@ enum Field {
 pub struct SseStep<'a> {
     /// Number of bytes that the decoder has consumed.
     pub consumed: usize,
-    /// The event that ended. `None` if the decoder has consumed the whole input, and no event to report has ended.
+    /// The event that ended. `None` if the decoder has consumed the whole input without the end of an event that it
+    /// reports.
     pub item: Option<SseItem<'a>>,
 }
 

@@ -1,4 +1,5 @@
-//! `SseWriter`: writes an event into a lent slice. The server of this crate uses `server/event_stream.rs` instead.
+//! `SseWriter`: writes an event into a lent slice. The server of this crate does not use `SseWriter`: see
+//! `server/event_stream.rs`.
 
 use mcp_proto::{Millis, WriteText};
 
@@ -82,7 +83,7 @@ impl<'b> SseWriter<'b> {
         self.text.finish()
     }
 
-    /// Ends the text before one line of data, for a caller that sends the data without a copy.
+    /// Ends the text with the beginning of a line of data, for a caller that sends the data without a copy.
     ///
     /// The caller sends the returned text, the data, and [`DATA_END`]. The data must not contain CR or LF.
     ///

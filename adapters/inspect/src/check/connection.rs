@@ -23,7 +23,7 @@ pub(crate) struct Connection {
     stdin: Option<ChildStdin>,
     output: Receiver<Vec<u8>>,
     partial: Vec<u8>,
-    /// Number of bytes of `partial` that have no newline.
+    /// Number of bytes at the front of `partial` that were searched for a newline.
     searched: usize,
     responses: BTreeMap<String, String>,
     /// The ids of the batch's requests that have no response yet.

@@ -14,7 +14,7 @@ use crate::quoted;
 
 /// A name that no server has.
 const UNKNOWN_NAME: &str = "inspect-no-such-name";
-/// The maximum number of pages of one list, of resources, and of prompts that the script requests.
+/// The limit of each of three numbers: the pages of one list, the resources to read, and the prompts to get.
 const MAX_ENTRIES: usize = 20;
 /// The minimum time limit for a server to start.
 const START_TIMEOUT: Duration = Duration::from_secs(30);

@@ -111,7 +111,7 @@ impl Record {
     }
 }
 
-/// Appends `piece` up to `limit` bytes of the line, and drops the rest.
+/// Appends `piece` to the line up to a line length of `limit` bytes. Drops the rest of the piece.
 fn append(line: &mut Vec<u8>, piece: &[u8], limit: usize) {
     let free = limit.saturating_sub(line.len()).min(piece.len());
     line.extend_from_slice(&piece[..free]);

@@ -180,7 +180,7 @@ mod tests {
         let (numbers, _) = receive(&feed, 0);
         assert!(numbers.len() < 20 && numbers.last() == Some(&100), "{numbers:?}");
         assert_eq!(receive(&feed, 3).0, numbers);
-        // An entry beyond the limit remains, because it is the newest.
+        // An entry that is longer than the limit remains, because it is the newest.
         feed.message(Sender::Client, &[b'x'; 5000], &[]);
         assert_eq!(receive(&feed, 0).0, [101]);
     }

@@ -177,8 +177,8 @@ impl Router {
         self.to_client.extend(line.as_bytes());
     }
 
-    /// Ends a request with an error, if the request is in flight. Repeats a handshake instead, up to the limit of
-    /// attempts.
+    /// Ends a request with an error, if the request is in flight. Sends a handshake request again and does not end it,
+    /// until the limit of attempts is reached.
     fn fail(&mut self, key: &str, why: &str) {
         let is_handshake = self.requests.get(key).is_some_and(|request| request.is_handshake());
         if is_handshake && self.repeat(key) {
@@ -205,8 +205,8 @@ impl Router {
         true
     }
 
-    /// Returns the position of a line in the output for the board, with its line break. Returns `None` if the line was
-    /// sent, or a part of it.
+    /// Returns the position of a line in the output for the board, with its line break. Returns `None` if the line or a
+    /// part of it was sent.
     fn unsent(&mut self, line: &[u8]) -> Option<Range<usize>> {
         let mut end = 0;
         self.to_board.make_contiguous().split_inclusive(|byte| *byte == b'\n').find_map(|unsent| {

@@ -5,9 +5,9 @@
 //! before the response to the ping.
 //!
 //! A board that restarts has lost the client's session. The router detects a restart by the mark that a board sends
-//! when it starts, or by a lost link. A third sign is an error response of the board that asks for `initialize`. Then
-//! most requests in flight fail, and the router replays the session. The replay repeats the client's handshake, log
-//! level and subscriptions before the router passes on further lines.
+//! when it starts, or by a lost link. A third sign is an error response of the board that asks for `initialize`. After
+//! a restart, most requests in flight fail, and the router replays the session. The replay repeats the client's
+//! handshake, log level and subscriptions before the router passes on further lines.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -22,9 +22,9 @@ use crate::message::{cancellation, error_code, request};
 /// Time without output of the board after which a ping counts as lost.
 const SILENCE: Duration = Duration::from_millis(500);
 /// Time without a response after which the first replay counts as lost. The time doubles with each further replay, up
-/// to the time limit for responses.
+/// to a maximum: the time limit for responses, or one of the two constants below.
 pub(super) const REPLAY: Duration = Duration::from_secs(1);
-/// Maximum time after which a replay counts as lost, if the time limit for responses is shorter.
+/// Maximum time after which a replay counts as lost, if the time limit for responses is shorter than this maximum.
 const MAX_REPLAY: Duration = Duration::from_secs(8);
 /// Maximum time after which a replay counts as lost, if responses have no time limit.
 const MAX_UNLIMITED_REPLAY: Duration = Duration::from_secs(600);
@@ -117,7 +117,7 @@ impl Router {
         }
     }
 
-    /// Fails the requests in flight and opens the session again.
+    /// Fails the requests in flight, except those that are sent again. Then opens the session again.
     pub(super) fn restarted(&mut self, now: Instant) {
         self.log_note("the board has restarted");
         self.drop_requests("the board has restarted");
@@ -204,7 +204,8 @@ impl Router {
         true
     }
 
-    /// Sends lines up to the next request. After the last line, passes on the client's lines.
+    /// Sends the lines of a replay up to its next request. After the last line of the replay, passes on the client's
+    /// lines.
     fn send_next(&mut self, mut lines: VecDeque<ReplayLine>, now: Instant) {
         while let Some(ReplayLine { id, is_initialize, line }) = lines.pop_front() {
             self.to_board.extend(line.as_bytes());
@@ -236,8 +237,8 @@ impl Router {
     }
 }
 
-/// Returns whether the response says that the board could not read the request. The board may refuse other requests as
-/// invalid for other reasons.
+/// Returns whether the response says that the board could not read the request. The code for an invalid request says so
+/// only for `initialize`, because the board may refuse other requests as invalid for other reasons.
 fn is_unread(response: &Message<'_>, is_initialize: bool) -> bool {
     let code = error_code(response);
     code == Some(code::PARSE_ERROR.into()) || is_initialize && code == Some(code::INVALID_REQUEST.into())

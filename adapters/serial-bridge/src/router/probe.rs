@@ -75,8 +75,8 @@ impl Router {
     pub(super) fn probe_answered(&mut self, key: &str, message: &Message<'_>, now: Instant) -> bool {
         let Some(request) = self.requests.get(key) else { return false };
         if request.probes > 0 && error_code(message) == Some(code::INVALID_REQUEST.into()) {
-            // The request is still in flight. If the message is the response to the request instead, the answer to the
-            // probe follows.
+            // The board has refused the probe, so the request is still in flight. The message may also be the response
+            // to the request: the answer to the probe then follows.
             (request.probes, request.is_refused) = (request.probes - 1, true);
             request.confirm(now);
             return true;

@@ -56,7 +56,8 @@ impl Router {
         }
         let is_sending = self.board_lines.holds_message() && now < self.last_output + TRANSIT;
         let is_waiting = !self.to_board.is_empty();
-        // With frames, output for a board that is off waits without end, so waiting alone is no sign of the board.
+        // With frames, output for a board that is off waits without end, so waiting output alone does not show that the
+        // board is alive.
         let is_moving = is_waiting && (!self.settings.framed || now < self.board_confirmed + limit / CHECKS);
         let is_paused = is_sending || is_moving || !self.board_requests.is_empty();
         let mut silent = Vec::new();

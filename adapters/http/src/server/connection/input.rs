@@ -85,9 +85,9 @@ impl Connection<'_> {
         Ok(consumed)
     }
 
-    /// Begins the exchange of a [parsed](Connection::parse) head, unless the exchange has begun, and passes a part of
-    /// the body to the exchange. If [`parse`](Connection::parse) has reached the end of the body, also reports this end
-    /// to the exchange. Does nothing before `parse` has completed a head.
+    /// Begins the exchange of a [parsed](Connection::parse) head if it has not begun. Then passes a part of the body to
+    /// the exchange. If [`parse`](Connection::parse) has reached the end of the body, also reports this end to the
+    /// exchange. Does nothing before `parse` has completed a head.
     #[inline(never)]
     pub fn pass<P: Policy>(
         &mut self,

@@ -88,7 +88,7 @@ pub struct Connection<'b> {
     is_chunked: bool,
     /// Whether the response has begun.
     has_response: bool,
-    /// Whether all bytes of the response body were sent. The last chunk may not be sent yet.
+    /// Whether all bytes of the response body were sent. The last chunk may still be unsent.
     is_end: bool,
 }
 

@@ -138,7 +138,7 @@ impl Connection<'_> {
         self.set_piece(Piece::Head);
     }
 
-    /// Ends the response if the exchange has ended.
+    /// Ends the response if all bytes of its body were sent.
     fn continue_response<P: Policy>(&mut self, http: &mut HttpServer<'_, P>, now: Millis) {
         match (self.is_end, self.is_chunked) {
             (true, true) => self.set_piece(Piece::LastChunk),
