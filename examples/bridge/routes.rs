@@ -108,7 +108,7 @@ impl Routes {
     }
 
     /// Returns the number of the exchange whose id or token is `part`. In a shared process, `part` is the number
-    /// itself, and the exchange may not exist. In a session, `named` reads the id or the token of an exchange.
+    /// itself, and the exchange may have ended. In a session, `named` reads the id or the token of an exchange.
     fn find(&self, part: Option<Json<'_>>, named: fn(&Exchange) -> Option<&[u8]>) -> Option<u64> {
         let part = part?.bytes();
         match self.is_shared {

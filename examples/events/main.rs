@@ -118,7 +118,7 @@ async fn check_list_changes(client: &ClientHandle) -> Result<(), Box<dyn Error>>
     check("next page", &client.request("events/list", r#"{"cursor":"2"}"#).await?, "humidity")
 }
 
-/// Returns the parameters of a notification of the extension. Fails for another notification, and for `None`.
+/// Returns the parameters of a notification of the extension. Fails for any other notification, and for `None`.
 fn received(notification: Option<Notification>) -> Result<String, Box<dyn Error>> {
     match notification {
         Some(Notification::Other { params, .. }) => Ok(params.unwrap_or_default()),

@@ -5,7 +5,7 @@
 
 use mcp_proto::json::{DEPTH_LIMIT, Json, Kind};
 
-/// A difference in a text, or in the requested type.
+/// A difference that occurs for some texts, or for some requested types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
     /// This crate allows 128 open containers, and `serde_json` allows 127.

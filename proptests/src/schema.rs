@@ -64,7 +64,7 @@ impl Schemas {
             let text = std::fs::read_to_string(spec_dir().join(format!("schema/{revision}.json"))).ok()?;
             revisions.insert(revision.to_owned(), serde_json::from_str(&text).expect("a schema is JSON"));
         }
-        // The schema of the extension is a part of newer collections only.
+        // Only newer versions of the folder contain the schema of the extension.
         if let Ok(text) = std::fs::read_to_string(spec_dir().join(format!("schema/{TASKS}.json"))) {
             revisions.insert(TASKS.to_owned(), serde_json::from_str(&text).expect("a schema is JSON"));
         }

@@ -118,7 +118,7 @@ impl Transport {
         }
     }
 
-    /// Queues bytes from the peer. Ignored in message mode.
+    /// Queues bytes from the peer. Has no effect in message mode.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         self.pending.extend(bytes);
     }

@@ -116,7 +116,7 @@ async fn dropped_future_closes_its_exchange() {
     assert_eq!(mcp.open_exchanges(), 0);
 }
 
-/// The cancellation of a call is an event of the timer. No further request starts the timer again.
+/// The timer task handles the cancellation of a call. No later request would start the timer again.
 #[tokio::test]
 async fn handler_panic_at_a_cancellation_delays_no_other_call() {
     let handler = |event: Event<'_>, server: &ServerHandle| match event {

@@ -83,7 +83,7 @@ impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, P
         let response = match begun {
             Some(Ok(id)) => {
                 let exchange = Exchange { mcp: self, id };
-                // The buffer of picoserve contains the whole body.
+                // The buffer of picoserve must hold the whole body.
                 let Ok(body) = request.body_connection.body().read_all().await else {
                     let connection = request.body_connection.finalize().await?;
                     let text = "the body is longer than the buffer";
@@ -110,7 +110,7 @@ impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, P
     }
 }
 
-/// The field with the authorization that is missing.
+/// The header field that names the missing authorization.
 const CHALLENGE: &str = "www-authenticate";
 
 /// Writes a response. The end of the connection ends the response, so an event stream needs no chunks.

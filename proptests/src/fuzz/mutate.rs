@@ -9,7 +9,7 @@ use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 pub(super) enum Mutation {
     /// Swaps two lines.
     Swap(u8, u8),
-    /// Repeats a line after another line.
+    /// Inserts a copy of a line after another line.
     Again(u8, u8),
     /// Removes a line.
     Leave(u8),

@@ -85,7 +85,7 @@ fn range(span: OpenSpan) -> Range<usize> {
     span.start..span.end.expect("the value is complete")
 }
 
-/// Checks that the view equals `value`, recursively.
+/// Checks that `json` equals `value`, recursively.
 fn same(json: Json<'_>, value: &Value) {
     match value {
         Value::Null => assert!(json.is_null()),

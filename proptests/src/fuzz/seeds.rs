@@ -89,7 +89,7 @@ pub(super) fn input_of(dialogue: &Dialogue) -> Vec<u8> {
     parts.collect::<Vec<_>>().concat()
 }
 
-/// Returns the distinct lines of the peers that are shorter than 2000 bytes.
+/// Returns the distinct lines of the peers, without lines of 2000 bytes or more.
 fn lines(dialogues: &[Dialogue]) -> BTreeSet<Vec<u8>> {
     let all = dialogues.iter().flat_map(|dialogue| {
         input_of(dialogue).split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>()

@@ -155,8 +155,8 @@ impl Exchange {
         }
     }
 
-    /// Returns the path to which the client sends messages, from the first event of a stream of HTTP+SSE.
-    /// Returns `None` for another stream.
+    /// Returns the path to which the client sends messages, from the first event of a stream of HTTP+SSE. Returns
+    /// `None` for any other stream.
     pub(super) fn legacy_path(&self) -> Option<&str> {
         let text = std::str::from_utf8(self.body.strip_prefix(b"event: endpoint\ndata: ")?).ok()?;
         text.split_once('\n').map(|(path, _)| path)

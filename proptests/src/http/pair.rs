@@ -261,7 +261,7 @@ impl Pair<'_, '_, '_> {
         self.run_server();
     }
 
-    /// Delivers the head of a response to the client, at most `most` bytes of its body, or its end.
+    /// Delivers the next part of a response to the client: the head, at most `most` bytes of the body, or the end.
     fn receive(&mut self, index: usize, most: usize) {
         let connection = &mut self.connections[index];
         let exchange = connection.exchange;
@@ -293,7 +293,7 @@ impl Pair<'_, '_, '_> {
         self.run_client();
     }
 
-    /// Ends a connection, after the end of the response or before.
+    /// Ends a connection, before or after the end of its response.
     fn cut(&mut self, index: usize) {
         self.run_client();
         // The client may have closed the connection.

@@ -1,7 +1,7 @@
 //! Runs a client against a scripted server, at every pace.
 //!
 //! Every script runs at many paces, as lines and as messages, and states its expectations after each step. So the
-//! harness also shows that the chunks of the input have no effect.
+//! harness also shows that the sizes of reads and writes have no effect.
 
 mod setup;
 pub(crate) mod text;
@@ -118,7 +118,7 @@ impl ClientHarness {
     /// Connects to a server with tools, and discards the output.
     pub(crate) fn connect(&mut self) {
         self.pump();
-        // The newest request is the connecting one.
+        // The newest request, which is the first in the list, opens the connection.
         let is_handshake =
             self.notes.0.lock().unwrap().ids.first().is_some_and(|(name, _)| name == "initialize");
         if is_handshake {

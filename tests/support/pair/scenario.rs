@@ -1,7 +1,7 @@
 //! A client and a server with all features, connected by random pipes.
 //!
 //! A script states the events of client and server, and runs in every revision with many seeds. So the harness also
-//! shows that chunks, partial writes and buffer sizes have no effect.
+//! shows that partial reads, partial writes and buffer sizes have no effect.
 
 use std::collections::{BTreeMap, VecDeque};
 

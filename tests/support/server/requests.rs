@@ -55,7 +55,8 @@ impl ServerHarness<'_> {
 }
 
 /// Responds to a call. The arguments select the response: `inputs` (`key=name`) and `state` require input, `urls`
-/// requires URLs, `lacks` requires capabilities. A retried call gets its input responses back.
+/// requires URLs, `lacks` requires capabilities. The response to a call with input or a request state repeats the input
+/// and the state.
 pub(crate) fn needs(call: Call<'_>) {
     let arguments = call.raw_arguments().raw().to_string();
     let arguments = Json::parse(arguments.as_bytes()).unwrap();

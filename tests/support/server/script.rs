@@ -126,7 +126,8 @@ impl Setup {
                     (1, Order::ReadFirst),
                     (5, Order::ReadFirst),
                 ];
-                // Other buffers combine each read size with one write size, a different one for each buffer.
+                // For buffers that do not run at every pace, each read size has one write size, which depends on the
+                // buffer.
                 let writes = if is_at_every_pace { &writes[..] } else { &writes[(at + nth) % 4..][..1] };
                 for (write, order) in writes.iter().copied() {
                     let pace = Pace { read, write, order, messages: false };

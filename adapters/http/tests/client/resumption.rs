@@ -1,4 +1,4 @@
-//! Tests of resumed streams whose resumption the server refuses.
+//! Tests of streams whose resumption the server refuses.
 
 use mcp_proto::Millis;
 use mcp_proto::client::{Connect, Options};
@@ -97,7 +97,7 @@ fn refused_resumptions_end_with_the_request() {
     });
 }
 
-/// B-C9: the position is lost only if the server refuses it.
+/// B-C9: the client loses its position in the stream only if the server refuses this position.
 #[test]
 fn session_stream_keeps_its_position_unless_refused() {
     for (status, id) in [
@@ -147,7 +147,8 @@ fn response_in_an_array_ends_the_stream() {
     }
 }
 
-/// A server or a proxy may never respond to a message without a result. Requests and later messages need its exchange.
+/// A server or a proxy may never respond to a notification. Requests and later messages need the exchange of the
+/// notification.
 #[test]
 fn exchange_of_an_unanswered_notification_ends_after_30_seconds() {
     with_harness(Connect::Handshake, 64, |mut harness| {

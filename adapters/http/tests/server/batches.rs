@@ -27,7 +27,7 @@ fn batch_gets_one_array_of_responses() {
     assert!(reply.status == 200 && reply.body.contains("-32600"), "{reply:?}");
 }
 
-/// B-S7: the limit of consecutive errors without an id is for lines.
+/// B-S7: the limit on consecutive errors without an id does not apply to HTTP.
 #[test]
 fn every_refused_message_gets_an_error() {
     let mut harness = Harness::new(HTTP);
@@ -56,7 +56,7 @@ fn batch_with_progress_gets_a_stream() {
     assert!(harness.reply(id).ended);
 }
 
-/// B-S10: a lost batch keeps its exchange while a request of it is in flight.
+/// B-S10: a batch whose client has disconnected keeps its exchange while one of its requests is in flight.
 #[test]
 fn lost_batch_frees_its_exchange_when_its_requests_have_ended() {
     for is_cancelled in [false, true] {

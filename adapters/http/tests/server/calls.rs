@@ -142,7 +142,8 @@ fn initialize_without_sessions_names_the_versions() {
     assert!(reply.code() == -32022 && reply.body.contains(r#""requested":"?""#), "{reply:?}");
 }
 
-/// A header field of 2026-07-28 makes `initialize` a request without its `_meta`. The endpoint has handshakes.
+/// With the version 2026-07-28 in a header field, `initialize` is a request of this revision that lacks its `_meta`.
+/// The endpoint also serves the handshake era.
 #[test]
 fn initialize_with_a_modern_field_lacks_its_meta() {
     let request =

@@ -14,7 +14,7 @@ fn sealed_session_works_on_any_node() {
     for node in [&mut first, &mut second] {
         let reply = node.ask(&Request::old(old_call(1, "echo"), &session));
         assert!(reply.status == 200 && reply.body.contains("echo"), "{reply:?}");
-        // The id is unknown with another key, another user, or another text.
+        // The id is unknown if its text, the user, or the key of the server differs.
         let forged = session.replacen(&session[20..21], if &session[20..21] == "0" { "1" } else { "0" }, 1);
         for id in [forged.as_str(), &session[1..], "x"] {
             assert_eq!(node.ask(&Request::old(old_call(1, "echo"), id)).status, 404, "{id}");

@@ -106,7 +106,7 @@ fn session_and_version_are_checked() {
     }
 }
 
-/// C-S3: the field is checked without a body, too.
+/// C-S3: the field is also checked for requests without a body.
 #[test]
 fn version_of_get_and_delete_is_checked() {
     let mut harness = Harness::new(HTTP);

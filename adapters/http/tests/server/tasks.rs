@@ -31,7 +31,8 @@ fn harness(config: HttpConfig<'static>) -> Harness {
     harness
 }
 
-/// The key of such a session may later belong to another client, so its tasks would, too.
+/// The key of a session that is not stored may later belong to another client. The tasks of the session would then
+/// belong to that client, too.
 #[test]
 fn task_without_a_user_needs_a_stored_session() {
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"task","task":{}}}"#;

@@ -59,7 +59,7 @@ mod image {
     /// An image that is being received.
     struct Upload {
         size: u32,
-        /// The state of the CRC-32, inverted. A real board also writes its flash.
+        /// The state of the CRC-32, inverted. A real board would also write the image to its flash.
         crc: u32,
         is_valid: bool,
     }

@@ -21,8 +21,8 @@ const PORT: u16 = 80;
 /// One socket for each connection, and further sockets in which clients wait for a connection. smoltcp has no queue of
 /// clients: without a listening socket, smoltcp resets the connection of a client.
 const SOCKETS: usize = CONNECTIONS + 4;
-/// The time for which a socket waits for a client that completes the handshake, or acknowledges the rest after the end
-/// of a connection. A client that never answers would occupy the socket forever.
+/// The time for which a socket waits until a client completes the handshake, or acknowledges the last data of an ended
+/// connection. A client that never answers would occupy the socket forever.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 #[exception]

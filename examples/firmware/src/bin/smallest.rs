@@ -160,7 +160,7 @@ mod image {
             }
         }
 
-        /// Performs the actions of the selected parts that do not respond to an event.
+        /// Performs the actions of the selected parts between two events.
         fn advance(&mut self, _server: &mut Server<'_>) {
             #[cfg(feature = "with-deferral")]
             if let Some(ticket) = self.waiting.take()
