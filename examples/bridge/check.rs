@@ -81,7 +81,8 @@ pub(crate) fn body(request: &Request, body: &Message<'_>) -> Result<bool, Refusa
     }
     if let Some(name) = message::name(body) {
         let field = request.mcp_name.as_deref();
-        // Accept a name in base64 without a comparison, because the server process does not read header fields.
+        // Accept a name in base64 without a comparison. The server process reads only the body, so a different name has
+        // no effect.
         if !field.is_some_and(|field| field.starts_with("=?base64?") || name == *field) {
             return Err(Refusal(400, code::HEADER_MISMATCH, "`Mcp-Name` differs from the body"));
         }

@@ -1,6 +1,6 @@
 //! Operations on bytes: splitting after leading bytes of one class, copying, and rotation.
 
-/// Number of bytes that [`split_long_run`] tests at once, because compilers use vector instructions for such a block.
+/// Number of bytes that [`split_long_run`] tests as one block. Compilers use vector instructions for a block.
 const BLOCK: usize = 16;
 
 /// Splits off the bytes at the front for which the predicate holds. Returns these bytes and the rest.

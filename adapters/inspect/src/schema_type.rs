@@ -2,7 +2,8 @@
 
 use mcp_proto::json::{Json, Kind};
 
-/// The maximum nesting depth of references and alternatives, because a schema may refer to itself.
+/// The maximum nesting depth of references and alternatives. The depth needs a limit, because a schema may refer to
+/// itself.
 const MAX_DEPTH: usize = 8;
 
 /// Returns the allowed types, joined by ` or `: for example `integer`, or `object or null`. Returns `any` if the schema

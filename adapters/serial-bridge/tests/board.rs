@@ -163,7 +163,7 @@ impl Board {
         let _ = fs::remove_file(&self.path);
     }
 
-    /// Plugs in a board that was unplugged. The board has another port now.
+    /// Plugs in a board that was unplugged. The board then has a new port.
     pub(crate) fn plug_in(&mut self) {
         let wire = Wire::new();
         let _ = fs::remove_file(&self.path);

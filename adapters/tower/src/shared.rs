@@ -24,9 +24,10 @@ type Handler = Box<dyn FnMut(Event<'_>, &ServerHandle) + Send>;
 pub(crate) struct Shared {
     machines: Mutex<Machines>,
     commands: Arc<ServerShared>,
-    /// The handle of the server. It is outside of the lock, because the handler may use the service.
+    /// The handle of the server. The handle is outside of the lock, because the handler may use the service.
     pub(crate) handle: ServerHandle,
-    /// Number of exchanges at the last release of the lock. It is outside of the lock, because the handler may read it.
+    /// Number of exchanges at the last release of the lock. The number is outside of the lock, because the handler may
+    /// read it.
     open_exchanges: AtomicUsize,
     /// Signal that wakes the timer task.
     pub(crate) signal: Arc<Notify>,

@@ -56,7 +56,7 @@ pub(crate) struct Run<'b> {
     application: Application,
     pub(super) now: Millis,
     pub(super) exchanges: Vec<Exchange>,
-    /// The ids of all sessions. A session of HTTP+SSE has its path instead.
+    /// The ids of all sessions. For a session of HTTP+SSE, the path for its messages.
     pub(super) sessions: Vec<String>,
     /// The ids of requests of the server.
     asked: Vec<String>,

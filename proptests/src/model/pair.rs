@@ -361,7 +361,7 @@ impl World<'_, '_> {
         Ok(())
     }
 
-    /// Returns whether the call may fail, because the application defers the call, or requires input each time.
+    /// Returns whether the application defers the call, or requires input each time. Such a call may fail.
     fn is_slow(&self, call: &Call) -> bool {
         match call {
             Call::Tool(what, _) | Call::Read(what) | Call::Prompt(what) | Call::Complete(what) => {

@@ -4,7 +4,7 @@ use mcp_proto::client::{ChunkData, ConnectFailure, Event, InputRequest};
 use mcp_proto::json::Str;
 use mcp_proto::{Outcome, Ticket};
 
-/// The `_meta` of every stateless request. Formatted messages show `{..` instead.
+/// The `_meta` of every stateless request. In formatted messages, `{..` stands for this object.
 pub(crate) const META: &str = concat!(
     r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
     r#""io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"#,

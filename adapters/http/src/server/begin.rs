@@ -165,8 +165,9 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(self.exchanges.id(index))
     }
 
-    /// Opens the general stream of a session (GET). If the server has a replay buffer and the head has `Last-Event-ID`,
-    /// resumes the stream of that event instead. Fails if too few exchanges are free, or if the stream cannot resume.
+    /// Handles a GET in a session. If the server has a replay buffer and the head has `Last-Event-ID`, resumes the
+    /// stream of that event. Otherwise opens the general stream of the session. Fails if too few exchanges are free, or
+    /// if the stream cannot resume.
     fn begin_stream(&mut self, head: &RequestHead<'_>, key: SessionKey) -> Result<ExchangeId, Refusal> {
         if let Some(last) = head.field("last-event-id").filter(|_| self.has_replay()) {
             return self.resume(last, key);

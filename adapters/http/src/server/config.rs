@@ -175,8 +175,8 @@ impl<'c> HttpConfig<'c> {
 
     /// Serves HTTP+SSE of `2024-11-05` on these paths. Needs [`SessionMode::Sessions`].
     ///
-    /// The server then refuses [chunked](mcp_proto::server::Call::chunked) responses, because all responses of such a
-    /// client share one stream.
+    /// The server then refuses [chunked](mcp_proto::server::Call::chunked) responses, because all responses to a client
+    /// of HTTP+SSE share one stream.
     #[must_use]
     pub const fn legacy(mut self, paths: LegacyPaths<'c>) -> Self {
         self.legacy = Some(paths);

@@ -65,8 +65,8 @@ pub struct ExchangeSlot {
     /// Handshake era: the revision of the request.
     pub(super) revision: Revision,
     pub(super) media_type: MediaType,
-    /// The contents of the sealed session id that the request names or creates: the revision and random bytes. Zeros
-    /// without such an id.
+    /// The contents of the sealed session id that the request names or creates: the revision and random bytes. Zeros if
+    /// there is no sealed session id.
     pub(super) sealed: [u8; 16],
 }
 
@@ -274,9 +274,9 @@ impl<'b> Exchanges<'b> {
         append(self.slots.as_mut_slice(), &mut self.ready, index, |slot| &mut slot.next_ready);
     }
 
-    /// Takes the next exchange out of the list of exchanges with output, or returns `None` if the list is empty. The
-    /// exchange may have ended meanwhile. If another connection continues the exchange, returns the previous identifier
-    /// first.
+    /// Takes the next exchange out of the list of exchanges with output, or returns `None` if the list is empty. An
+    /// exchange in the list may have ended. If another connection continues the exchange, returns the previous
+    /// identifier first.
     pub(super) fn take_ready(&mut self) -> Option<ExchangeId> {
         let index = take_first(self.slots.as_mut_slice(), &mut self.ready, |slot| &mut slot.next_ready)?;
         let slot = self.slot_mut(index)?;

@@ -8,7 +8,7 @@
 //!
 //! 1. [`HttpServer::begin`] with the head. A refusal is the whole response.
 //! 2. [`HttpServer::body`] with each piece of the body.
-//! 3. [`HttpServer::poll`] after each call of another method, after each event, and at the time of [`Step::Wait`].
+//! 3. [`HttpServer::poll`] after each call of any other method, after each event, and at the time of [`Step::Wait`].
 //!    `poll` reports events of the core server, and exchanges that have output.
 //! 4. [`HttpServer::output`] and [`HttpServer::sent`] for an exchange with output, until the response ends.
 //! 5. [`HttpServer::close`] if the client disconnects before the end.
@@ -99,8 +99,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     /// Creates a server with storage for exchanges and their output.
     ///
     /// The server divides `output` into pages of [`HttpLimits::page`] bytes. A page belongs to one exchange until the
-    /// client has read the page. If a response does not fit into all pages together, the client gets status 500
-    /// instead, or an error in an open event stream.
+    /// client has read the page. If a response does not fit into all pages together, the client gets an error: status
+    /// 500, or an event with an error if the event stream is already open.
     #[must_use]
     pub fn new(
         config: &'b HttpConfig<'b>,

@@ -23,7 +23,7 @@ pub(crate) enum Purpose {
     Unsubscribe,
     /// A subscription of 2026-07-28. The board responds only when the subscription ends.
     Listen,
-    /// Another method of the protocol. Its result is not empty.
+    /// Any other method of the protocol. The result of such a method is not empty.
     Other,
     /// A method that the protocol does not define.
     Extension,

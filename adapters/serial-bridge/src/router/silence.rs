@@ -6,10 +6,10 @@
 //! probe, the request was lost: a handshake is sent again, and any other request fails. If the server does not answer
 //! at all, the request fails at the time limit. The client gets an error with the id of its request.
 //!
-//! The progress of a request restarts its time. The time also restarts while the board sends a long message, and while
-//! a request of the board to the client is in flight. Without frames, waiting output restarts the time, because the
-//! line is busy. With frames, waiting output does so only while the board confirms frames. A request that is still
-//! unsent at its time limit is removed from the output.
+//! A progress notification for a request restarts the time of the request. The time also restarts while the board sends
+//! a long message, and while a request of the board to the client is in flight. Without frames, waiting output restarts
+//! the time, because the line is busy. With frames, waiting output does so only while the board confirms frames. A
+//! request that is still unsent at its time limit is removed from the output.
 //!
 //! A request that waits until the board is ready has the same time limit, and is not probed.
 

@@ -9,7 +9,7 @@ pub(super) const UART_DATA: Register = Register(0x4000_C000);
 const UART_SIZE: usize = 0x1000;
 pub(super) const UART_FLAGS: Register = Register(0x4000_C018);
 const UART_LINE_CONTROL: Register = Register(0x4000_C02C);
-/// Eight bits, and queues of 16 bytes instead of one byte.
+/// Eight bits, and queues of 16 bytes.
 const EIGHT_BITS_QUEUED: u32 = 0x70;
 pub(super) const RECEIVE_EMPTY: u32 = 1 << 4;
 pub(super) const TRANSMIT_FULL: u32 = 1 << 5;

@@ -86,7 +86,7 @@ impl Write for Transmitter {
         })
     }
 
-    /// Completes immediately, because the UART sends all bytes in its FIFO.
+    /// Completes immediately, because the UART sends the bytes in its FIFO without further calls.
     fn flush(&mut self) -> impl Future<Output = Result<(), ErrorKind>> {
         poll_fn(|_| Poll::Ready(Ok(())))
     }

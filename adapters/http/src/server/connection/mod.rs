@@ -244,8 +244,8 @@ impl<'b> Connection<'b> {
         }
     }
 
-    /// Starts the time for the first request, if this is the first call. Otherwise handles a deadline that has
-    /// passed.
+    /// Starts the time for the first request, if the connection waits for this request and has no deadline. Otherwise
+    /// handles a deadline that has passed.
     fn expire<P: Policy>(&mut self, http: &mut HttpServer<'_, P>, now: Millis) {
         match self.deadline {
             NEVER if self.phase == Phase::Head => self.deadline = now.plus(http.config.times.idle),
