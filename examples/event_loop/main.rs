@@ -117,7 +117,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
             Turn::Wait(deadline) => deadline,
             Turn::Closed => {
-                // The client has received all responses. Closing its side also ends the server.
+                // The client has received all responses. The server ends when the client closes its side.
                 ours.shutdown(std::net::Shutdown::Write)?;
                 None
             }

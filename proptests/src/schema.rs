@@ -103,7 +103,7 @@ impl Schemas {
         self.line(revision, answers, line, ["ServerRequest", "ServerNotification"])
     }
 
-    /// Checks a line of a client. For a response, `answers` is the method of the server request, if known.
+    /// Checks a line of a client. For a response, `answers` is the method of the server's request, if known.
     pub fn check_client_line(&self, revision: &str, answers: Option<&str>, line: &str) -> Result<(), String> {
         self.line(revision, answers, line, ["ClientRequest", "ClientNotification"])
     }

@@ -104,7 +104,7 @@ fn connect(world: &mut World<'_>, revision: &str, capabilities: &str) {
     assert!(world.run(&["{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"], 0).is_empty());
 }
 
-/// Returns the id of a server request.
+/// Returns the id of a request of the server.
 fn id_of(message: &str) -> &str {
     message.split_once(r#""id":"#).and_then(|(_, rest)| rest.split_once(',')).unwrap().0
 }

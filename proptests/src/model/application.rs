@@ -23,7 +23,7 @@ pub(crate) struct AppState {
     pub(crate) later: Vec<(Ticket, Option<u64>)>,
     /// All subscriptions of the run.
     pub(crate) listening: Vec<Ticket>,
-    /// All server requests of the run.
+    /// All requests of the server in the run.
     pub(crate) asked: Vec<Ticket>,
     /// The number of actions on open tasks.
     steps: u32,

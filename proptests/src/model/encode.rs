@@ -36,9 +36,9 @@ pub(crate) fn name(behavior: Behavior) -> &'static str {
 /// Encoder of the client's lines. Stores the ids for later lines.
 #[derive(Debug, Default)]
 pub(crate) struct Encoder {
-    /// The ids of client requests as JSON text, in order.
+    /// The ids of requests of the client as JSON text, in order.
     pub(crate) ids: Vec<String>,
-    /// The ids of server requests.
+    /// The ids of requests of the server.
     pub(crate) asked: Vec<String>,
     /// The ids of tasks, from all connections.
     pub(crate) tasks: Vec<String>,

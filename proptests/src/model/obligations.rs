@@ -263,7 +263,7 @@ impl Obligations {
         Ok(())
     }
 
-    /// Records that a server request has ended. Returns `true` if the request was open.
+    /// Records that a request of the server has ended. Returns `true` if the request was open.
     pub(crate) fn end_asked(&mut self, ticket: Ticket) -> bool {
         let at = self.asked.iter().position(|it| *it == ticket);
         at.map(|at| self.asked.remove(at)).is_some()
@@ -474,8 +474,8 @@ impl Obligations {
         self.open.is_empty() && self.asked.is_empty()
     }
 
-    /// Checks the end of the connection: no server request may be open. After a `clean` end, no deferred request may be
-    /// open, and no response may be missing.
+    /// Checks the end of the connection: no request of the server may be open. After a `clean` end, no deferred request
+    /// may be open, and no response may be missing.
     pub(crate) fn check_end(&mut self, clean: bool) -> Result<(), String> {
         if clean {
             let left = self.open.len();

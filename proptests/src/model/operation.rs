@@ -74,9 +74,9 @@ pub enum Message {
     Request(Request),
     /// Cancels a request of the client.
     Cancel(u8),
-    /// Responds to a server request.
+    /// Responds to a request of the server.
     Answer(u8, Reaction),
-    /// Reports progress on a server request.
+    /// Reports progress on a request of the server.
     Progress(u8),
     /// `notifications/initialized`.
     Initialized,
@@ -263,7 +263,7 @@ pub enum Question {
     Raw,
 }
 
-/// The response of a client to a server request.
+/// The response of a client to a request of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Reaction {

@@ -124,7 +124,7 @@ fn longest_line(operations: &[Operation]) -> usize {
         Operation::Bytes(bytes) => bytes.len(),
         _ => 0,
     };
-    // The ids of server requests are not known yet, so add a margin.
+    // The ids of requests of the server are not known yet, so add a margin.
     operations.iter().map(&mut line).max().unwrap_or(0).max(400) + 200
 }
 

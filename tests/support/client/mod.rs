@@ -15,7 +15,7 @@ use super::transport::{Pace, PeerInput, Transport};
 pub(crate) use setup::{Setup, TIMES};
 pub(crate) use text::{META, describe};
 
-/// The ids of client requests by name. The name is the `name` param, or the last part of the method. An observer
+/// The ids of requests of the client by name. The name is the `name` param, or the last part of the method. An observer
 /// records each id when the client writes the request into the buffer.
 #[derive(Default)]
 pub(crate) struct Asked {
@@ -45,7 +45,7 @@ impl Observer for Notes {
     }
 }
 
-/// The application's handler of server requests. The handler may return the ticket of a deferral.
+/// The application's handler of requests of the server. The handler may return the ticket of a deferral.
 pub(crate) type OnAsked = Box<dyn FnMut(ServerRequest<'_>) -> Option<Ticket>>;
 
 pub(crate) struct ClientHarness {
@@ -106,7 +106,7 @@ impl ClientHarness {
         }
     }
 
-    /// Sets the handler of server requests. Without a handler, the application drops server requests.
+    /// Sets the handler of requests of the server. Without a handler, the application drops requests of the server.
     pub(crate) fn on_server_request(
         &mut self,
         handle: impl FnMut(ServerRequest<'_>) -> Option<Ticket> + 'static,
@@ -274,7 +274,7 @@ impl ClientHarness {
         self.pump();
     }
 
-    /// Returns the tickets of deferred server requests.
+    /// Returns the tickets of deferred requests of the server.
     pub(crate) fn deferred_requests(&self) -> Vec<Ticket> {
         self.tickets.iter().filter(|it| it.1.starts_with("ask ")).map(|it| it.0).collect()
     }
@@ -340,7 +340,7 @@ impl ClientHarness {
         }
     }
 
-    /// Expects these events since the last call.
+    /// Takes the events that no earlier call has taken, and checks that they equal `expected`.
     #[track_caller]
     pub(crate) fn events(&mut self, expected: &[&str]) -> &mut ClientHarness {
         let events = std::mem::take(&mut self.events);
@@ -348,21 +348,22 @@ impl ClientHarness {
         self
     }
 
-    /// Expects these messages since the last call: see [`text::shorten`].
+    /// Takes the messages that no earlier call has taken. Checks that their [short forms](text::shorten) equal
+    /// `expected`.
     #[track_caller]
     pub(crate) fn sent(&mut self, expected: &[&str]) -> &mut ClientHarness {
         assert_eq!(self.take_sent(), expected);
         self
     }
 
-    /// Takes the messages since the last call, shortened.
+    /// Takes the messages that no earlier call has taken, in their [short forms](text::shorten).
     pub(crate) fn take_sent(&mut self) -> Vec<String> {
         let sent = self.take_sent_lines();
         let asked = self.notes.0.lock().unwrap();
         sent.iter().map(|line| text::shorten(line, &asked.ids)).collect()
     }
 
-    /// Takes the events since the last call.
+    /// Takes the events that no earlier call has taken.
     pub(crate) fn take_events(&mut self) -> Vec<String> {
         std::mem::take(&mut self.events)
     }
@@ -373,7 +374,7 @@ impl ClientHarness {
         self
     }
 
-    /// Takes the lines since the last call.
+    /// Takes the lines that no earlier call has taken.
     pub(crate) fn take_sent_lines(&mut self) -> Vec<String> {
         let sent = String::from_utf8(std::mem::take(&mut self.transport.output)).unwrap();
         assert!(sent.is_empty() || sent.ends_with('\n'), "an incomplete line was sent: {sent}");

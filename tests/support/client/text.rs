@@ -127,7 +127,7 @@ fn one_page(
     (format!("{about}: {}{end}", names.collect::<Vec<_>>().join(", ")), ended)
 }
 
-/// Formats a server request.
+/// Formats a request of the server.
 fn wanted(input: InputRequest<'_>) -> String {
     match input {
         InputRequest::Roots => "roots".to_owned(),

@@ -79,7 +79,7 @@ pub(crate) const EVERYTHING: ClientCapabilities = ClientCapabilities::ROOTS_LIST
     .with(ClientCapabilities::ELICITATION_FORM)
     .with(ClientCapabilities::ELICITATION_URL);
 
-/// The client's handler of server requests.
+/// The client's handler of requests of the server.
 type Answers = Box<dyn FnMut(ServerRequest<'_>)>;
 
 pub(crate) struct Scenario {
@@ -93,12 +93,12 @@ pub(crate) struct Scenario {
     most: usize,
     client_events: Vec<String>,
     server_events: Vec<String>,
-    /// Client requests with their names. `pages` has the entries that each request received, and `ends` counts the ends
-    /// of each request.
+    /// Requests of the client with their names. `pages` has the entries that each request received, and `ends` counts
+    /// the ends of each request.
     names: Vec<(Ticket, String)>,
     pages: BTreeMap<Ticket, Vec<String>>,
     ends: BTreeMap<Ticket, usize>,
-    /// Server requests by name, and whether they have ended.
+    /// Requests of the server by name, and whether they have ended.
     asks: Vec<(Ticket, String, bool)>,
     pub(crate) deferred: Vec<Ticket>,
     pub(crate) listening: Vec<Ticket>,
@@ -175,7 +175,7 @@ impl Scenario {
         self.revision == Revision::V2026_07_28
     }
 
-    /// Sets the client's handler of server requests.
+    /// Sets the client's handler of requests of the server.
     pub(crate) fn on_server_request(
         &mut self,
         answers: impl FnMut(ServerRequest<'_>) + 'static,
@@ -184,7 +184,7 @@ impl Scenario {
         self
     }
 
-    /// Sends a client request once there is space.
+    /// Sends a request of the client once there is space.
     pub(crate) fn start(
         &mut self,
         name: &str,
@@ -207,13 +207,13 @@ impl Scenario {
         self.start(tool, |client| client.call_json(tool, arguments, options))
     }
 
-    /// Cancels a client request. Later events of the request fail the test.
+    /// Cancels a request of the client. Later events of the request fail the test.
     pub(crate) fn cancel(&mut self, ticket: Ticket) {
         self.client.cancel(ticket, "why").unwrap();
         self.end(ticket);
     }
 
-    /// Sends a server request once there is space.
+    /// Sends a request of the server once there is space.
     pub(crate) fn request(
         &mut self,
         name: &str,
@@ -262,21 +262,21 @@ impl Scenario {
         self.run_until_idle()
     }
 
-    /// Expects these events of the client since the last call.
+    /// Takes the events of the client that no earlier call has taken. Checks that they equal `expected`.
     #[track_caller]
     pub(crate) fn expect_client_events(&mut self, expected: &[&str]) -> &mut Scenario {
         assert_eq!(std::mem::take(&mut self.client_events), expected, "events of the client");
         self
     }
 
-    /// Expects these server events, except tool calls, since the last check.
+    /// Takes the events of the server, except tool calls. Checks that they equal `expected`.
     #[track_caller]
     pub(crate) fn expect_server_events(&mut self, expected: &[&str]) -> &mut Scenario {
         assert_eq!(std::mem::take(&mut self.server_events), expected, "events of the server");
         self
     }
 
-    /// Takes the events of the client since the last call.
+    /// Takes the events of the client that no earlier call has taken.
     pub(crate) fn take_client_events(&mut self) -> Vec<String> {
         std::mem::take(&mut self.client_events)
     }

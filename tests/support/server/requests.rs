@@ -1,4 +1,4 @@
-//! Server requests in scripts: inputs by name, and responses as text.
+//! Requests of the server in scripts: inputs by name, and responses as text.
 
 use super::ServerHarness;
 use super::tools::Record;

@@ -14,7 +14,7 @@ fn resume(session: &str, id: &str) -> Request {
     Request::new("GET").with("mcp-session-id", session).with("last-event-id", id)
 }
 
-/// B-S17, B-S18, D-S2, D-S4, D-S7: the server sends priming events since 2025-11-25 only.
+/// B-S17, B-S18, D-S2, D-S4, D-S7: the server sends priming events only in revisions from 2025-11-25 on.
 #[test]
 fn events_have_unique_ids_and_a_priming_event() {
     for (revision, primes) in [("2025-06-18", false), ("2025-11-25", true)] {

@@ -15,7 +15,7 @@ pub(in crate::model) struct AppState {
     pub(super) begun: Vec<(Ticket, bool)>,
     /// All requests that required input, and whether each is a tool call.
     pub(super) needs: Vec<(Ticket, bool)>,
-    /// All deferred server requests.
+    /// All deferred requests of the server.
     pub(super) deferred: Vec<Ticket>,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn handle_event(event: Event<'_>, app: &mut AppState) -> Result<(), S
     Ok(())
 }
 
-/// Reacts to a server request. The params name the reaction.
+/// Reacts to a request of the server. The params name the reaction.
 fn react(mut asked: ServerRequest<'_>, value: &serde_json::Value, app: &mut AppState) -> Result<(), String> {
     let id = value["k"].to_string();
     match value["how"].as_str().unwrap_or_default() {
@@ -66,7 +66,7 @@ fn react(mut asked: ServerRequest<'_>, value: &serde_json::Value, app: &mut AppS
     Ok(())
 }
 
-/// Reacts to a deferred server request. Returns whether the reaction sends a response.
+/// Reacts to a deferred request of the server. Returns whether the reaction sends a response.
 pub(super) fn reply_to_deferred(mut reply: ServerRequest<'_>, reaction: Reaction) -> bool {
     match reaction {
         Reaction::Answer => reply.roots(|_| {}),

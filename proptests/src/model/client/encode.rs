@@ -8,7 +8,7 @@ pub(crate) fn response_text(n: u64) -> String {
     format!("answer of {n}.")
 }
 
-/// A client request that the server has read.
+/// A request of the client that the server has read.
 #[derive(Debug, Clone)]
 pub(crate) struct Read {
     pub(crate) id: String,
@@ -25,7 +25,7 @@ pub(crate) struct Encoder {
     /// The revision that the handshake selects.
     pub(crate) revision: &'static str,
     pub(crate) read: Vec<Read>,
-    /// The ids of server requests.
+    /// The ids of requests of the server.
     pub(crate) asked: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ fn nth_back(count: usize, nth: u8) -> Option<usize> {
 }
 
 impl Encoder {
-    /// Encodes a message. A server request also adds its id to `asked`.
+    /// Encodes a message. A request of the server also adds its id to `asked`.
     pub(crate) fn message(&mut self, message: &Message) -> String {
         match message {
             Message::Answer(nth, answer) => {

@@ -20,7 +20,7 @@ pub enum Operation {
     Cancel(u8),
     /// The application resumes a request that requires input.
     Resume(u8),
-    /// The application reacts to a deferred server request.
+    /// The application reacts to a deferred request of the server.
     Later(u8, Reaction),
     /// The application sends a notification with this many bytes of filler.
     Notify(u16),
@@ -64,7 +64,7 @@ pub enum Message {
     Acknowledge(u8),
     /// Reports a change, to one subscription or to none.
     Changed(Option<u8>),
-    /// Cancels a client request.
+    /// Cancels a request of the client.
     Ends(u8),
     /// Sends a request. The fields are the question, the reaction of the application, and the length of the filler.
     Ask(Question, Reaction, u16),
@@ -110,7 +110,7 @@ pub enum Question {
     Unknown,
 }
 
-/// The application's reaction to a server request.
+/// The application's reaction to a request of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Reaction {
@@ -128,7 +128,7 @@ pub enum Reaction {
     Defer,
 }
 
-/// A client request. The `Behavior` selects the reaction of a modeled server.
+/// A request of the client. The `Behavior` selects the reaction of a modeled server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Call {

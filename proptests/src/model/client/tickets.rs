@@ -1,4 +1,4 @@
-//! Model of a client: open tickets, server requests and permitted messages.
+//! Model of a client: open tickets, requests of the server and permitted messages.
 //!
 //! Every ticket ends once, unless its request is a subscription. A result belongs to the request of its ticket. The
 //! client uses each id for only one request. The client uses only declared capabilities of the server. Each request of
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::super::check;
 
-/// The record of one server request id.
+/// The record of one id that the server uses for its requests.
 #[derive(Debug, Default)]
 struct Asked {
     /// Whether the client must respond, because the request belongs to a session.
@@ -21,7 +21,7 @@ struct Asked {
     deferred: bool,
     /// Whether an event reported the cancellation to the application.
     gone: bool,
-    /// Whether the request arrived in the stateless era. That era has no server requests.
+    /// Whether the request arrived in the stateless era. In that era, servers send no requests.
     silent: bool,
     /// Number of requests with this id.
     times: usize,
@@ -88,7 +88,7 @@ impl Tickets {
         self.ended.insert(ticket);
     }
 
-    /// Records that the application has deferred a server request.
+    /// Records that the application has deferred a request of the server.
     pub(crate) fn deferred(&mut self, ticket: Ticket, id: String) -> Result<(), String> {
         self.asked.entry(id.clone()).or_default().deferred = true;
         let new = !self.ended.contains(&ticket) && self.deferred.insert(ticket, id).is_none();
@@ -108,7 +108,7 @@ impl Tickets {
         Ok(())
     }
 
-    /// Records a server request. `in_session` means that the client must respond.
+    /// Records a request of the server. `in_session` means that the client must respond.
     pub(crate) fn request(&mut self, id: String, in_session: bool) {
         let silent = self.server.is_some_and(|(_, revision)| revision.era() == Era::Stateless);
         if !self.unanswered.contains(&id) {
