@@ -11,8 +11,8 @@
 //!
 //! On a noisy line and after a restart of the board, each request of the client gets a response. The session of the
 //! client continues. A request gets an error if the board sends nothing about the request for too long. The module
-//! `router` implements this without I/O, `board_line` adds frames to the line, `bridge` moves the bytes, and `link`
-//! opens ports.
+//! `router` implements this behavior without I/O, `board_line` adds frames to the line, `bridge` moves the bytes, and
+//! `link` opens ports.
 
 mod blocking_stream;
 mod board_line;

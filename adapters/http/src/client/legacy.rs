@@ -1,9 +1,9 @@
 //! HTTP+SSE of 2024-11-05: an event stream, which is the session, and an endpoint for messages.
 //!
 //! The client tries this transport if the server refuses the POST of `initialize` with 400, 404 or 405. The client does
-//! not try it if the body of the refusal is a JSON-RPC response with an id. To try this transport, the client opens the
-//! stream with GET. The event `endpoint` of the stream names the endpoint, to which the client sends `initialize`
-//! again.
+//! not try the transport if the body of the refusal is a JSON-RPC response with an id. To try this transport, the
+//! client opens the stream with GET. The event `endpoint` of the stream names the endpoint, to which the client sends
+//! `initialize` again.
 
 use mcp_proto::Millis;
 use mcp_proto::rpc::{Message, MessageKind};

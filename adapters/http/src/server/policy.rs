@@ -13,8 +13,8 @@ pub trait Policy {
     const HANDSHAKE: bool = true;
 
     /// Decides whether a request is authorized. The server calls this method for every request that passes the checks
-    /// of path, method, `Host` and `Origin`, also within a session. A request for the resource metadata needs no
-    /// authorization.
+    /// of path, method, repeated fields, `Host` and `Origin`, also within a session. A request for the resource
+    /// metadata is an exception: it needs no authorization.
     fn authorize(&mut self, head: &RequestHead<'_>) -> Verdict {
         let _ = head;
         Verdict::Allow { user: 0 }

@@ -96,7 +96,7 @@ impl Router {
                 self.replay(now);
             }
             Phase::Opening { repeat_at, .. } | Phase::Replaying { repeat_at, .. } if now < repeat_at => {}
-            // The board cannot have received the previous output, so a repetition has no use.
+            // The previous output is still unsent, so a repetition has no use.
             Phase::Opening { ref mut repeat_at, .. } if !self.to_board.is_empty() => {
                 *repeat_at = now + SILENCE
             }

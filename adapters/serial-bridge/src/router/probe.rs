@@ -6,7 +6,8 @@
 //! ping, because the id is in flight. If the server answers the ping, the request is not in flight: the request or its
 //! response was lost.
 //!
-//! A request with an empty result is its own probe, because its result looks like the answer to a ping.
+//! For a request with an empty result, the probe is the request itself, because its result looks like the answer to a
+//! ping.
 //!
 //! Without damage, the router probes only requests about which the board has sent nothing for a long time: see
 //! `silence`.

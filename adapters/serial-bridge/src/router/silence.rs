@@ -8,8 +8,8 @@
 //!
 //! A progress notification for a request restarts the time of the request. The time also restarts while the board sends
 //! a long message, and while a request of the board to the client is in flight. Without frames, waiting output restarts
-//! the time, because the line is busy. With frames, waiting output does so only while the board confirms frames. A
-//! request that is still unsent at its time limit is removed from the output.
+//! the time, because the line is busy. With frames, waiting output restarts the time only while the board confirms
+//! frames. A request that is still unsent at its time limit is removed from the output.
 //!
 //! A request that waits until the board is ready has the same time limit, and is not probed.
 
@@ -23,7 +23,8 @@ use super::phase::Phase;
 use super::requests::{Purpose, Request, Requests};
 use crate::message::{cancellation, error_response, id_key};
 
-/// The number of checks within the time limit of a request. All but the last send a probe.
+/// The number of checks within the time limit of a request. All but the last send a probe, unless output for the board
+/// waits.
 const CHECKS: u32 = 4;
 /// If the board sends nothing for this time, the board is not in the middle of a message.
 const TRANSIT: Duration = Duration::from_secs(1);

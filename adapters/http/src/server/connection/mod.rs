@@ -79,8 +79,8 @@ pub struct Connection<'b> {
     position: usize,
     /// Length of the piece.
     length: usize,
-    /// The deadline for the client. `NEVER` while an exchange has its own deadline, and before the first call of
-    /// [`Connection::output`].
+    /// The deadline for the client. `NEVER` while an exchange has its own deadline, and, for a new connection, before
+    /// the first call of [`Connection::output`].
     deadline: Millis,
     keeps_alive: bool,
     /// Whether the client understands chunks.

@@ -45,7 +45,7 @@ fn requests_to_a_silent_board_fail_at_the_time_limit() {
     let mut pings = 0;
     for second in 1..=60 {
         assert_eq!(bench.client_output(), [""; 0], "second {second}");
-        // Log output of the board is no sign that it has a request.
+        // Log output does not show that the board has a request.
         bench.board("I (9) {alive");
         bench.advance(1000);
         if second < 60 {
