@@ -8,7 +8,8 @@ pub enum Operation {
     Send(Message),
     /// The client sends a batch in one line.
     Batch(Vec<Message>),
-    /// The client sends a damaged line. At this position one byte is replaced, or the line is truncated.
+    /// The client sends a damaged line. The `u8` replaces the byte at this position. With `None`, the line is truncated
+    /// there.
     Damaged(Message, u16, Option<u8>),
     /// The client sends arbitrary bytes and a newline.
     Bytes(Vec<u8>),

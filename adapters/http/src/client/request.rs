@@ -94,7 +94,7 @@ impl<'r> Request<'r> {
             if let Some(revision) = self.revision {
                 each("MCP-Protocol-Version", revision.as_str());
             }
-            // A notification of the stateless era.
+            // In the stateless era, a field repeats the method of a notification.
             let is_stateless = self.revision.is_some_and(|revision| revision.era() == Era::Stateless);
             if let Some(method) = method.and_then(Json::string).filter(|_| is_stateless) {
                 each("Mcp-Method", encode_value(method, scratch)?);

@@ -1,6 +1,6 @@
 //! `FieldName`: the header fields that a head keeps.
 
-/// A header field that a head keeps. The discriminant is the row of the field in [`ROWS`].
+/// A header field that a head keeps. The discriminant is the index of the field's row in [`ROWS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum FieldName {
@@ -43,7 +43,7 @@ pub(super) struct Row {
     pub(super) shown: &'static str,
     in_requests: bool,
     in_responses: bool,
-    /// Whether the value is a list. Repeated fields are then joined (RFC 9110, section 5.3).
+    /// Whether the value is a list. If so, repeated fields are joined (RFC 9110, section 5.3).
     pub(super) is_list: bool,
 }
 
@@ -107,8 +107,8 @@ impl FieldName {
         ROWS.get(usize::from(self.tag()))
     }
 
-    /// Returns the field with this name, and the rest of the name after `mcp-param-`. Returns `None` for a field that
-    /// no head keeps.
+    /// Returns the field with this name, and the part of the name after `mcp-param-`, which is empty for any other
+    /// name. Returns `None` for a field that no head keeps.
     pub(super) fn find(name: &str) -> Option<(FieldName, &[u8])> {
         let mut matcher = NameMatcher::new();
         let rest = matcher.feed(name.as_bytes());

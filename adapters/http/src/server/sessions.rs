@@ -20,7 +20,8 @@ pub struct SessionSlot {
     open: u16,
     /// Number of messages that wait for an event stream.
     held: u16,
-    /// First session in the bucket whose index is the index of this slot.
+    /// First session in a hash bucket. The bucket has the same index as this slot, but no other relation to the session
+    /// in the slot.
     bucket: u16,
     next_in_bucket: u16,
     older: u16,

@@ -26,8 +26,8 @@ pub(crate) struct Web {
 }
 
 impl Web {
-    /// Starts to serve a page about the session with this server. If another program has the port, a free port is used,
-    /// because a client may start several servers with the same configuration.
+    /// Starts to serve a page about the session with this server. If another program uses the port, the server takes a
+    /// free port, because a client may start several servers with the same configuration.
     pub(crate) fn start(address: SocketAddr, server: &[String]) -> Result<Web, String> {
         let listener = TcpListener::bind(address)
             .or_else(|error| match error.kind() {
