@@ -11,8 +11,8 @@ use mcp_proto::WriteText;
 pub enum WriteError {
     /// The text is longer than the lent slice.
     BufferFull,
-    /// A name or a value contains a byte that is not allowed in it, for example a line end, or a required name is
-    /// empty.
+    /// A name or a value contains a byte that is not allowed in it, for example a line end. This error also reports an
+    /// empty name, method or target.
     InvalidByte,
 }
 

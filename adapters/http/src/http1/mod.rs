@@ -4,9 +4,9 @@
 //! rest for the parser of the next part: a body follows a head, and another head may follow a body. A server handles
 //! the requests of a pipeline in order (RFC 9112, section 9.3.2).
 //!
-//! A head keeps only the parts that MCP needs, in a buffer that the caller lends: the method and target of a request,
-//! and about a dozen fields. The buffer needs 300 bytes, and more for long tokens in `Authorization`. Other fields,
-//! such as those of a browser, take no space.
+//! A head keeps only the parts that MCP needs: the method and target of a request, and about a dozen fields. The caller
+//! lends a buffer for these parts. The buffer needs 300 bytes, and more for long tokens in `Authorization`. Other
+//! fields, such as those of a browser, take no space.
 //!
 //! | part | type | RFC 9112 |
 //! |---|---|---|

@@ -105,8 +105,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Appends a notification to a stream. If the unread output is too long, or no space is free, drops the
-    /// notification of a call, and ends a stream that no call has opened.
+    /// Appends a notification to a stream. If the unread output is too long, or no space is free, the stream of a call
+    /// loses the notification, and any other stream ends.
     pub(super) fn push_notification(&mut self, index: u16, data: &[u8]) {
         let Some(slot) = self.exchanges.slot(index) else { return };
         let (flags, total) = (slot.flags, slot.output.len().saturating_add(data.len()));

@@ -100,7 +100,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     ///
     /// The server divides `output` into pages of [`HttpLimits::page`] bytes. A page belongs to one exchange until the
     /// client has read the page. If a response does not fit into all pages together, the client gets an error: status
-    /// 500, or an event with an error if the event stream is already open.
+    /// 500, or an event in an open event stream.
     #[must_use]
     pub fn new(
         config: &'b HttpConfig<'b>,

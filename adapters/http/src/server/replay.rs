@@ -198,9 +198,9 @@ impl<'b> Replay<'b> {
 impl<P: Policy> HttpServer<'_, P> {
     /// Resumes the stream of the event with this id.
     ///
-    /// The response has the stored events after that event. If all of them fit into the output, a stream that still
-    /// runs continues on the new connection, and so does the general stream of a session. In any other case the
-    /// response ends after the events that fit. If events are missing, the client resumes again.
+    /// The response has the stored events after that event. If all of them fit into the output, two kinds of streams
+    /// continue on the new connection: a stream that still runs, and the general stream of a session. In any other case
+    /// the response ends after the events that fit. If events are missing, the client resumes again.
     ///
     /// Fails if the id is invalid, or if too few exchanges are free. Also fails if the stream belongs to a request and
     /// has ended, and no later event of the stream is stored.

@@ -74,7 +74,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns `wanted`, or the next key that no request in flight has, so that the core server can distinguish equal
+    /// Returns `wanted`, or the next key that no request in flight has. So the core server can distinguish equal
     /// request ids of two sessions.
     fn unused_key(&self, wanted: SessionKey) -> SessionKey {
         let mut key = wanted;
@@ -194,9 +194,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Reports a changed list or resource to the clients that subscribe to it. Also reports a changed list to each
-    /// session whose handshake is complete and whose general stream is open, if a feature declares `listChanged` for
-    /// the list.
+    /// Reports a changed list or resource to the clients that subscribe to it. If a feature declares `listChanged` for
+    /// a list, also reports the changed list to each session with an open general stream and a complete handshake.
     pub fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>) {
         // The core server sends list changes to its current session only, but the loop below reaches every session with
         // an open stream. So the core server first gets a session without a client, if possible.

@@ -15,7 +15,7 @@ pub const DATA_END: &[u8] = b"\n\n";
 
 /// Writer of one event into a lent slice.
 ///
-/// No text can add a field or end the event: data is divided into lines, and a line end in other texts is an error.
+/// No text can add a field or end the event: data is divided into lines, and a line end in any other text is an error.
 /// Only [`finish`](SseWriter::finish) and [`begin_data`](SseWriter::begin_data) report errors.
 ///
 /// ```

@@ -139,8 +139,8 @@ impl Router {
         true
     }
 
-    /// Handles a damaged message. If the phase is `Running` and the id is readable, sends the board an error response
-    /// to its damaged request, or fails the client's request whose response was damaged.
+    /// Handles a damaged message. If the phase is `Running` and the id is readable, the board gets an error response to
+    /// a damaged request, and a damaged response fails the client's request.
     fn damaged(&mut self, damaged: &Damaged, now: Instant) {
         self.damage_seen(now);
         let Some(id) = damaged.id.as_ref().filter(|_| matches!(self.phase, Phase::Running)) else { return };

@@ -65,7 +65,8 @@ pub(crate) struct Request {
     pub(crate) is_refused: bool,
     /// The time at which the request or its last probe was sent.
     pub(crate) checked: Instant,
-    /// The time of the request, of the last sign that the board has the request, or of the last probe from `silence`.
+    /// The latest of three times: of the request, of the last sign that the board has the request, and of the last
+    /// probe from `silence`.
     pub(crate) confirmed_at: Instant,
     /// The number of probes that the module `silence` has sent since the last sign.
     pub(crate) silent_probes: u32,
