@@ -44,8 +44,9 @@ pub(crate) fn parse(line: &[u8]) -> Result<Message<'_>, Damaged> {
 /// Parses a line of the board. Official clients ignore a message without its version, and an error without its code or
 /// text, so these count as damaged.
 ///
-/// # Errors The line is damaged as for [`parse`], or lacks a version, a code or a text. The members of a batch may lack
-/// these parts.
+/// # Errors
+/// The line is damaged as for [`parse`], or lacks a version, a code or a text. The members of a batch may lack these
+/// parts.
 pub(crate) fn parse_strictly(line: &[u8]) -> Result<Message<'_>, Damaged> {
     let message = parse(line)?;
     let has_version = Json::parse(line).is_ok_and(|json| json.get("jsonrpc").is_some());
