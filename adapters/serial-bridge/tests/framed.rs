@@ -69,12 +69,12 @@ fn requests_to_a_board_that_is_off_fail_at_the_time_limit() {
     client.expect_line(&format!(r#""id":1,"error":{{"code":-32603,"message":"{why}"}}"#));
 }
 
-#[test]
-fn noise_resets_and_killed_clients_leave_nothing_behind() {
-    let board = Board::start_framed();
+/// Runs six clients one after the other. Returns how many calls have a result.
+fn killed_clients(noise: u64) -> usize {
+    let board = Board::framed_with_noise_of(noise);
     board.make_noise(10);
-    let mut random = Random(5);
-    for round in 0..12 {
+    let (mut random, mut results) = (Random(5 + noise), 0);
+    for round in 0..6 {
         let era = if round % 2 == 0 { Era::Handshake } else { Era::Stateless };
         let mut client = BridgeClient::new(&[&board.path, "--framed", "--settle", "20000"]);
         client.connect(era);
@@ -85,8 +85,8 @@ fn noise_resets_and_killed_clients_leave_nothing_behind() {
             std::thread::sleep(Duration::from_millis(random.below(200).into()));
             board.reset();
         }
-        let results = responses(&mut client, (2..6).collect());
-        assert!(round % 3 != 0 || results == 4, "{results}");
+        let finished = responses(&mut client, (2..6).collect());
+        assert!(round % 3 != 0 || finished == 4, "{finished}");
         // The session continues.
         client.call(era, 6, "hello");
         client.call(era, 7, "hello");
@@ -95,5 +95,12 @@ fn noise_resets_and_killed_clients_leave_nothing_behind() {
         client.write(br#"{"jsonrpc":"2.0","id":9,"method":"tools/ca"#);
         std::thread::sleep(Duration::from_millis(random.below(100).into()));
         client.kill();
+        results += finished;
     }
+    results
+}
+
+#[test]
+fn noise_resets_and_killed_clients_leave_nothing_behind() {
+    assert!(concurrently(killed_clients) >= 32);
 }
