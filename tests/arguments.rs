@@ -1,7 +1,5 @@
 //! Tools with derived arguments: schemas, decoding, errors.
 
-#![cfg(feature = "derive")]
-
 use crate::support::transport::{give_input, take_output};
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Decimal, Millis, Next, Server, ToolArguments};

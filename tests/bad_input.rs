@@ -1,9 +1,10 @@
 //! Bad input: compares the tables in the documents with actual results.
 //!
-//! To accept changes: `BLESS=1 cargo test --test it bad_input`, and review the difference.
+//! To accept changes: `BLESS=1 cargo test -p mcp-proto-tests bad_input`, and review the difference.
 
 use std::fmt::Write as _;
 
+use crate::support::ROOT;
 use crate::support::transport::{exchange, take_output};
 use mcp_proto::client::{self, ClientConfig, Connect, Options};
 use mcp_proto::server::{self, Event, Limits, ServerConfig, Tool, Tools};
@@ -430,7 +431,7 @@ fn bad_input_tables_match_the_behavior() {
         let (peer, host) = run_client(&input);
         writeln!(client, "| {name} | {peer} | {host} |").unwrap();
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/bad-input.md");
+    let path = &format!("{ROOT}/docs/bad-input.md");
     let mut document = std::fs::read_to_string(path).unwrap();
     for (name, table) in [("server", server), ("client", client)] {
         let (open, close) = (format!("<!-- bad input of a {name}'s peer -->\n"), "<!-- end -->");
@@ -443,6 +444,6 @@ fn bad_input_tables_match_the_behavior() {
     }
     assert!(
         std::fs::read_to_string(path).unwrap() == document,
-        "run: BLESS=1 cargo test --test it bad_input"
+        "run: BLESS=1 cargo test -p mcp-proto-tests bad_input"
     );
 }

@@ -1,7 +1,5 @@
 //! Results that do not match the output schema, and the check itself.
 
-#![cfg(feature = "derive")]
-
 use mcp_proto::json::Json;
 use mcp_proto::schema::check;
 use mcp_proto::server::{Event, Router, ServerConfig, Structured, Tool, Tools};

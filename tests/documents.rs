@@ -1,11 +1,11 @@
 //! Checks documents against code and tests, and the length of files.
 
+use crate::support::ROOT;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn text(path: &str) -> String {
-    read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR")))
-        .unwrap_or_else(|error| panic!("{path}: {error}"))
+    read_to_string(format!("{ROOT}/{path}")).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 #[test]
@@ -166,7 +166,7 @@ pub(crate) fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
 fn files_have_at_most_500_lines() {
     let mut files = Vec::new();
     for folder in ["src", "tests", "examples", "adapters", "macros", "proptests", "benches"] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let folder = Path::new(ROOT).join(folder);
         if folder.is_dir() {
             rust_files(&folder, &mut files);
         }
@@ -189,7 +189,7 @@ fn modules(path: &Path) -> Vec<String> {
 
 #[test]
 fn test_files_are_modules_of_their_binary() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(ROOT);
     let mut folders: Vec<PathBuf> = [
         "",
         "proptests",
@@ -228,7 +228,7 @@ fn test_files_are_modules_of_their_binary() {
 #[test]
 fn lifecycle_starts_only_in_constructors_and_reset() {
     let mut files = Vec::new();
-    rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    rust_files(&Path::new(ROOT).join("src"), &mut files);
     for path in files.iter().filter(|path| !path.ends_with("lifecycle.rs")) {
         let file = read_to_string(path).unwrap();
         // Only `new`, `reset_connection` and the constructors of a stored session set the state directly. The
@@ -243,7 +243,7 @@ fn lifecycle_starts_only_in_constructors_and_reset() {
 #[test]
 fn only_the_table_of_revisions_names_a_revision() {
     let mut files = Vec::new();
-    rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    rust_files(&Path::new(ROOT).join("src"), &mut files);
     let has_code = |path: &&PathBuf| !path.ends_with("tests.rs") && !path.ends_with("revision.rs");
     for path in files.iter().filter(has_code) {
         let file = read_to_string(path).unwrap();
@@ -281,7 +281,7 @@ fn table(document: &str, name: &str) -> Vec<Vec<String>> {
 fn code(folders: &[&str]) -> String {
     let mut files = Vec::new();
     for folder in folders {
-        rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
+        rust_files(&Path::new(ROOT).join(folder), &mut files);
     }
     files.iter().map(|path| read_to_string(path).unwrap()).collect()
 }
@@ -372,7 +372,7 @@ fn shown_code(source: &str) -> Vec<&str> {
 
 #[test]
 fn examples_of_an_adapter_use_only_the_adapter() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters");
+    let root = Path::new(ROOT).join("adapters");
     let mut wrong = Vec::new();
     for adapter in ["handles", "std", "tokio", "tower"] {
         let mut files = Vec::new();

@@ -10,7 +10,7 @@ pub(crate) fn example(name: &str) -> Command {
     let test = std::env::current_exe().unwrap();
     let profile: PathBuf = test.parent().and_then(|deps| deps.parent()).unwrap().into();
     let path = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    // `cargo test` builds the examples, but `cargo test --test it` does not.
+    // `cargo test` builds the examples, but `cargo test -p mcp-proto-tests` does not.
     assert!(path.exists(), "build it first: cargo build --examples");
     Command::new(path)
 }

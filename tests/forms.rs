@@ -1,7 +1,5 @@
 //! Elicitation forms from structs: the form in every revision, and the typed answer.
 
-#![cfg(feature = "derive")]
-
 use std::os::unix::net::UnixStream;
 use std::thread;
 

@@ -1,6 +1,7 @@
 //! Checks that modules of `src` import only from layers further left.
 
 use crate::documents::{rust_files, text};
+use crate::support::ROOT;
 use std::path::Path;
 
 /// Returns the layers that ARCHITECTURE.md shows, leftmost first. Modules of one layer may not import each other.
@@ -32,7 +33,7 @@ fn imports(source: &str) -> Vec<&str> {
 
 /// Returns the top-level module of a file in `src`.
 fn module(path: &Path) -> String {
-    let inner = path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap();
+    let inner = path.strip_prefix(Path::new(ROOT).join("src")).unwrap();
     let first = inner.components().next().unwrap().as_os_str().to_str().unwrap();
     String::from(first.trim_end_matches(".rs"))
 }
@@ -49,7 +50,7 @@ fn modules_import_only_from_layers_to_their_left() {
     let layers = layers();
     let rank = |name: &str| layers.iter().position(|layer| layer.iter().any(|module| module == name));
     let mut files = Vec::new();
-    rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    rust_files(&Path::new(ROOT).join("src"), &mut files);
     assert!(files.len() > 100, "{}", files.len());
     let mut wrong = Vec::new();
     for path in &files {

@@ -1,10 +1,10 @@
 //! Methods: compares docs/protocol.md, the method tables and both machines.
 //!
-//! To accept changes: `BLESS=1 cargo test --test it methods`, and review the difference.
+//! To accept changes: `BLESS=1 cargo test -p mcp-proto-tests methods`, and review the difference.
 
 use std::fmt::Write as _;
 
-use crate::support::transport::exchange;
+use crate::support::{ROOT, transport::exchange};
 use mcp_proto::client::{self, ClientConfig, Connect, Filter, InputRequest, Options};
 use mcp_proto::input::{CreateMessage, Form, Input, ListRoots, OpenUrl};
 use mcp_proto::methods::{self, Method};
@@ -297,7 +297,7 @@ fn feature_rows() -> String {
 
 /// Checks a table of docs/protocol.md, and writes it if `BLESS` is set.
 fn check_document(name: &str, table: &str) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/protocol.md");
+    let path = &format!("{ROOT}/docs/protocol.md");
     let document = std::fs::read_to_string(path).unwrap();
     let (before, rest) = document.split_once(&format!("<!-- {name} -->\n")).unwrap();
     let (_, after) = rest.split_once("<!-- end -->").unwrap();
@@ -305,7 +305,10 @@ fn check_document(name: &str, table: &str) {
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(path, &written).unwrap();
     }
-    assert!(std::fs::read_to_string(path).unwrap() == written, "run: BLESS=1 cargo test --test it methods");
+    assert!(
+        std::fs::read_to_string(path).unwrap() == written,
+        "run: BLESS=1 cargo test -p mcp-proto-tests methods"
+    );
 }
 
 #[test]

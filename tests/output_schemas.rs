@@ -1,7 +1,5 @@
 //! Structured results: the schema and the value from one type, read by a client.
 
-#![cfg(feature = "derive")]
-
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::thread;

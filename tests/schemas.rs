@@ -1,7 +1,5 @@
 //! Schemas of derived types: any JSON, maps, formats, defaults, generic and recursive types.
 
-#![cfg(feature = "derive")]
-
 use std::collections::{BTreeMap, HashMap};
 use std::net::Ipv4Addr;
 

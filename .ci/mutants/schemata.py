@@ -9,8 +9,8 @@ import subprocess
 import zlib
 
 PACKAGES = {"mcp-proto": "crate", "mcp-proto-embedded": "::mcp_proto"}
-TESTED = ["mcp-proto"] + [f"mcp-proto-{name}" for name in ("embedded", "proptests", "transcripts")]
-MEMBERS = ["adapters/embedded", "adapters/framed-link", "adapters/http", "macros", "proptests", "tests/transcripts"]
+TESTED = ["mcp-proto"] + [f"mcp-proto-{name}" for name in ("embedded", "proptests", "tests", "transcripts")]
+MEMBERS = ["adapters/embedded", "adapters/framed-link", "adapters/http", "macros", "proptests", "tests", "tests/transcripts"]
 TEST_FILES = ["tests", "adapters/inspect/src/tap", "adapters/handles/fixtures", "fuzz/regressions"]
 # Tests that start programs or read files of the repository. Such tests cannot catch a mutant.
 LEFT_OUT = ["event_loop", "examples", "forms", "inspect", "layers", "output_schemas", "url_bridge"]
@@ -113,6 +113,8 @@ def prepared_text(name, text):
     match name:
         case "Cargo.toml":
             return manifest(text)
+        case "tests/Cargo.toml":
+            return without_unused(text)
         case "adapters/embedded/Cargo.toml":
             return without_lints(text)
         case "adapters/embedded/src/lib.rs":
@@ -133,9 +135,14 @@ def allowed(text):
 
 
 def manifest(text):
-    """The manifest with fewer members and without the dependencies of the tests that are left out."""
+    """The manifest with fewer members and dependencies."""
     members = "".join(f'    "{member}",\n' for member in MEMBERS)
     text = re.sub(r"members = \[.*?\]", f"members = [\n{members}]", text, count=1, flags=re.DOTALL)
+    return without_unused(text)
+
+
+def without_unused(text):
+    """The manifest without the dependencies of the tests that are left out."""
     head, development = without_lints(text).split("[dev-dependencies]")
     return head + "[dev-dependencies]" + re.sub(rf"\n(?:{'|'.join(UNUSED)}) = [^\n]*", "", development)
 

@@ -1,7 +1,5 @@
 //! Tools as functions: catalog, decoding, state and results.
 
-#![cfg(feature = "derive")]
-
 mod catalog;
 mod names;
 #[path = "../../adapters/handles/fixtures/tools.rs"]

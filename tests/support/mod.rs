@@ -5,6 +5,9 @@ pub(crate) mod pair;
 pub(crate) mod server;
 pub(crate) mod transport;
 
+/// The folder of the repository.
+pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
 /// Pseudorandom numbers from a seed (xorshift).
 #[derive(Clone)]
 pub(crate) struct Random(pub u64);
