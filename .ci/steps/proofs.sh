@@ -49,7 +49,7 @@ step_miri() {
 step_coverage() {
     need python3
     toolchain "$nightly" llvm-tools
-    cargo_tool cargo-llvm-cov 0.9.1
+    cargo_wheel cargo-llvm-cov 0.9.1
     local cover
     cover=(cargo "+$nightly" llvm-cov)
     say "${cover[@]}" clean --workspace --profraw-only
@@ -64,7 +64,7 @@ step_coverage() {
 step_fuzz() {
     need tar xz
     toolchain "$nightly"
-    cargo_tool cargo-fuzz 0.13.2
+    cargo_wheel cargo-fuzz 0.13.2
     (cd fuzz && say cargo fmt --check)
     # The same inputs in every run, so that no unrelated change fails because of an older bug.
     CARGO_PROFILE_RELEASE_DEBUG=0 jobs=$(nproc) nightly=$nightly say fuzz/run --note=no 12000x
