@@ -1,5 +1,6 @@
 //! Random catalogs and results of servers against the official schemas, in every revision.
 
+use crate::matching;
 use mcp_proto::server::{
     Completion, Contents, Event, Messages, Prompt, PromptArgument, Prompts, Resource, ResourceTemplate,
     Resources, ServerConfig, Subscriptions, Tool, ToolResult, Tools,
@@ -50,12 +51,12 @@ enum Piece {
 
 fn piece() -> impl Strategy<Value = Piece> {
     let bytes = || proptest::collection::vec(any::<u8>(), 0..20);
-    let mime = || proptest::option::of("[a-z]{1,5}/[a-z]{1,5}");
+    let mime = || proptest::option::of(matching("[a-z]{1,5}/[a-z]{1,5}"));
     prop_oneof![
-        ".{0,20}".prop_map(Piece::Text),
+        matching(".{0,20}").prop_map(Piece::Text),
         bytes().prop_map(Piece::Image),
         bytes().prop_map(Piece::Audio),
-        (mime(), ".{0,20}").prop_map(|(mime, text)| Piece::ResourceText(mime, text)),
+        (mime(), matching(".{0,20}")).prop_map(|(mime, text)| Piece::ResourceText(mime, text)),
         (mime(), bytes()).prop_map(|(mime, bytes)| Piece::ResourceBlob(mime, bytes)),
         (0usize..4).prop_map(Piece::Link),
     ]
@@ -74,7 +75,7 @@ struct Entry {
 }
 
 fn entry() -> impl Strategy<Value = Entry> {
-    let text = || proptest::option::of(".{0,12}");
+    let text = || proptest::option::of(matching(".{0,12}"));
     // The schemas have no integers beyond those that a float represents exactly.
     let size = proptest::option::of(0u64..1 << 53);
     (text(), text(), text(), size, 0usize..3, any::<Option<bool>>(), extra()).prop_map(
@@ -130,7 +131,7 @@ fn world() -> impl Strategy<Value = World> {
         proptest::collection::vec((piece(), extra()), 0..6),
         any::<Option<(bool, bool)>>(),
         any::<[bool; 4]>(),
-        proptest::collection::vec(".{0,4}", 0..120),
+        proptest::collection::vec(matching(".{0,4}"), 0..120),
         proptest::option::of(0u64..1000),
     )
         .prop_map(|(entries, pieces, structured, [meta, failed, identify, pads], values, total)| World {

@@ -1,5 +1,6 @@
 //! Random server requests and input requests of every revision against the official schemas.
 
+use crate::matching;
 use mcp_proto::input::{
     Block, Choice, CreateMessage, Field, Form, Input, ListRoots, ModelPreferences, OpenUrl, SampleMessage,
 };
@@ -34,10 +35,18 @@ struct AnyField {
 }
 
 fn any_field() -> impl Strategy<Value = AnyField> {
-    let options = prop::collection::vec((".{0,4}", prop::option::of(".{0,4}")), 1..4);
+    let options = prop::collection::vec((matching(".{0,4}"), prop::option::of(matching(".{0,4}"))), 1..4);
     let bounds = prop::array::uniform2(prop::option::of(0u32..9));
-    (0u8..10, ".{0,6}", prop::option::of(".{0,6}"), any::<bool>(), any::<bool>(), bounds, options).prop_map(
-        |(kind, name, title, required, default, bounds, options)| AnyField {
+    (
+        0u8..10,
+        matching(".{0,6}"),
+        prop::option::of(matching(".{0,6}")),
+        any::<bool>(),
+        any::<bool>(),
+        bounds,
+        options,
+    )
+        .prop_map(|(kind, name, title, required, default, bounds, options)| AnyField {
             kind,
             name,
             title,
@@ -45,8 +54,7 @@ fn any_field() -> impl Strategy<Value = AnyField> {
             default,
             bounds,
             options,
-        },
-    )
+        })
 }
 
 /// A message for a model: its role and its content.
@@ -61,14 +69,16 @@ enum AnyInput {
 }
 
 fn any_input() -> impl Strategy<Value = AnyInput> {
-    let messages =
-        prop::collection::vec((any::<bool>(), prop::collection::vec((0u8..4, ".{0,8}"), 0..4)), 0..4);
+    let messages = prop::collection::vec(
+        (any::<bool>(), prop::collection::vec((0u8..4, matching(".{0,8}")), 0..4)),
+        0..4,
+    );
     let decimal = (-50i64..150, -3i16..2).prop_map(|(mantissa, exponent)| Decimal::new(mantissa, exponent));
     prop_oneof![
         Just(AnyInput::Roots),
-        (".{0,9}", prop::collection::vec(any_field(), 0..6))
+        (matching(".{0,9}"), prop::collection::vec(any_field(), 0..6))
             .prop_map(|(message, fields)| AnyInput::Form(message, fields)),
-        ".{0,9}".prop_map(AnyInput::Page),
+        matching(".{0,9}").prop_map(AnyInput::Page),
         (messages, 0u8..4, any::<u8>(), decimal).prop_map(|(messages, tools, details, number)| {
             AnyInput::Model { messages, tools, details, number }
         }),
@@ -351,7 +361,7 @@ fn check(session: &Session, schemas: &Schemas, revision: Revision) -> usize {
 #[test]
 fn random_server_requests_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
-    let cases = (prop::collection::vec(any_input(), 1..6), prop::option::of(".{0,5}"), 0u8..8);
+    let cases = (prop::collection::vec(any_input(), 1..6), prop::option::of(matching(".{0,5}")), 0u8..8);
     let mut runner = TestRunner::new(Config { cases: 150, ..Config::default() });
     let outcome = runner.run(&cases, |(inputs, state, bits)| {
         for revision in Revisions::HANDSHAKE.newest_first() {

@@ -1,18 +1,19 @@
 //! Strategies for JSON texts with white space, escapes and duplicates, valid or damaged.
 
+use crate::matching;
 use proptest::prelude::*;
 use proptest::strategy::Union;
 
 type Text = BoxedStrategy<String>;
 
 fn space() -> Text {
-    prop_oneof![6 => Just(String::new()), 1 => "[ \t\r\n]{1,3}"].boxed()
+    prop_oneof![6 => Just(String::new()), 1 => matching("[ \t\r\n]{1,3}")].boxed()
 }
 
 fn number() -> Text {
     prop_oneof![
-        4 => "-?[1-9][0-9]{0,4}|0",
-        1 => "-?(0|[1-9][0-9]{0,22})(\\.[0-9]{1,6})?([eE][+-]?[0-9]{1,3})?",
+        4 => matching("-?[1-9][0-9]{0,4}|0"),
+        1 => matching("-?(0|[1-9][0-9]{0,22})(\\.[0-9]{1,6})?([eE][+-]?[0-9]{1,3})?"),
     ]
     // `-0` is an integer here and a float in serde_json.
     .prop_filter("-0", |text| text != "-0")
@@ -22,15 +23,15 @@ fn number() -> Text {
 /// Generates characters in any JSON spelling.
 fn spelled() -> Text {
     prop_oneof![
-        8 => "[a-z]{1,12}",
-        2 => "[ -!#-\\[\\]-~]{1,20}",
-        2 => "\\PC".prop_filter("needs an escape", |text| !text.contains(['"', '\\'])),
+        8 => matching("[a-z]{1,12}"),
+        2 => matching("[ -!#-\\[\\]-~]{1,20}"),
+        2 => matching("\\PC").prop_filter("needs an escape", |text| !text.contains(['"', '\\'])),
         2 => prop::sample::select(vec!["\\\"", "\\\\", "\\/", "\\b", "\\f", "\\n", "\\r", "\\t"]).prop_map(str::to_owned),
         2 => any::<char>().prop_map(|character| {
             let mut units = [0; 2];
             character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect()
         }),
-        1 => "\\\\u00[2-7][0-9A-Fa-f]",
+        1 => matching("\\\\u00[2-7][0-9A-Fa-f]"),
     ]
     .boxed()
 }
@@ -142,16 +143,16 @@ pub(crate) fn any_number() -> Text {
         [8, 16, 32, 53, 63, 64, 127].map(|bits| 1u128 << bits).into_iter().chain([0, u128::MAX, 10, 1000]);
     let digits = (prop::sample::select(bounds.collect::<Vec<_>>()), -2i128..=2)
         .prop_map(|(bound, by)| bound.saturating_add_signed(by).to_string());
-    let digits = prop_oneof![4 => digits, 1 => "[1-9][0-9]{0,45}"];
+    let digits = prop_oneof![4 => digits, 1 => matching("[1-9][0-9]{0,45}")];
     let rest = prop_oneof![
         4 => Just(String::new()),
-        1 => "\\.0{1,3}",
-        1 => "\\.[0-9]{1,25}",
-        1 => "[eE][+-]?[0-9]{1,2}",
-        1 => "\\.[0-9]{1,5}[eE][+-]?[0-9]{1,3}",
-        1 => "e-?99999999999999999999",
+        1 => matching("\\.0{1,3}"),
+        1 => matching("\\.[0-9]{1,25}"),
+        1 => matching("[eE][+-]?[0-9]{1,2}"),
+        1 => matching("\\.[0-9]{1,5}[eE][+-]?[0-9]{1,3}"),
+        1 => matching("e-?99999999999999999999"),
     ];
-    ("-?", digits, rest).prop_map(|(sign, digits, rest)| sign + &digits + &rest).boxed()
+    (matching("-?"), digits, rest).prop_map(|(sign, digits, rest)| sign + &digits + &rest).boxed()
 }
 
 /// Generates a JSON text with at most three changes.
@@ -194,7 +195,7 @@ fn likely(right: impl Strategy<Value = String> + 'static) -> Text {
 fn integer(digits: &str) -> Text {
     // The pattern is always a valid expression.
     let pattern = format!("-?[1-9][0-9]{{0,{digits}}}|0");
-    proptest::string::string_regex(&pattern).unwrap().boxed()
+    matching(&pattern).boxed()
 }
 
 fn float() -> Text {
@@ -238,12 +239,12 @@ pub(crate) fn everything() -> Text {
 fn fields(inner: Text) -> Text {
     // In names that are numbers, `serde_json` refuses escapes, and our decoder accepts them.
     let other_name = string().prop_filter("escaped", |text| !text.contains('\\'));
-    let number_name = prop_oneof![20 => "\"[1-9][0-9]{0,3}\"", 1 => other_name].boxed();
+    let number_name = prop_oneof![20 => matching("\"[1-9][0-9]{0,3}\""), 1 => other_name].boxed();
     let fields: Vec<(&str, Text)> = vec![
-        ("byte", "[1-9]?[0-9]|1[0-9][0-9]|25[0-6]".boxed()),
+        ("byte", matching("[1-9]?[0-9]|1[0-9][0-9]|25[0-6]").boxed()),
         ("wide", integer("18")),
         ("widest", integer("36")),
-        ("most", "[1-9][0-9]{0,37}".boxed()),
+        ("most", matching("[1-9][0-9]{0,37}").boxed()),
         ("ratio", float()),
         ("single", float()),
         ("on", prop::sample::select(vec!["true", "false"]).prop_map(str::to_owned).boxed()),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use crate::matching;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -183,7 +184,7 @@ impl<'a> Written<'a> {
 }
 
 fn text() -> impl Strategy<Value = String> {
-    prop_oneof![any::<String>(), "[\"\\\\/\u{0}-\u{1f}\u{7f}\u{80}\u{2028}😀a]{0,12}"]
+    prop_oneof![matching("\\PC*"), matching("[\"\\\\/\u{0}-\u{1f}\u{7f}\u{80}\u{2028}😀a]{0,12}")]
 }
 
 /// Generates a float that both write as a number.
