@@ -45,10 +45,14 @@ wheel() {
 }
 
 # cargo_wheel NAME VERSION: installs a subcommand of cargo from a Python package of Astral, which packs the program for
-# all common platforms. A build from source takes up to 75 s.
+# all common platforms. A build from source takes up to 75 s; it is for platforms without a package.
 cargo_wheel() {
-    wheel "astral-dev-toolchain-$1" "$2" "$1"
-    export PATH=${wheel%/*}:$PATH
+    # A subshell, because `wheel` ends the step if it fails.
+    if (wheel "astral-dev-toolchain-$1" "$2" "$1"); then
+        export PATH=$tools/astral-dev-toolchain-$1-$2/bin:$PATH
+    else
+        cargo_tool "$1" "$2"
+    fi
 }
 
 # toolchain NAME COMPONENT...: installs a Rust toolchain with these components.
