@@ -47,7 +47,7 @@ impl Response {
 
 impl Host<'_> {
     /// Sends a message, or nothing if `message` is `null`. Checks and returns the messages of the client. `method` is
-    /// the method of the request.
+    /// the method of the request that the client answers, or empty. It selects the schema of the answer.
     fn send(&mut self, method: &str, message: &Value) -> Result<Vec<Value>, TestCaseError> {
         let line = match message {
             Value::Null => String::new(),

@@ -62,7 +62,7 @@ pub(crate) trait Sealed {
         Received::Done
     }
 
-    /// Finds the first catalog entry whose key satisfies the predicate.
+    /// Finds the first catalog entry whose key satisfies the predicate. Returns `Found::Dynamic` for a dynamic list.
     fn find(&self, _: Catalog, _: &dyn Fn(&str) -> bool) -> Found<'_> {
         Found::Absent
     }
@@ -149,8 +149,8 @@ pub enum Change<'a> {
 /// An inbound request while a feature handles it, with methods to respond.
 pub(crate) struct Request<'r, 'b> {
     pub(crate) state: &'r mut ServerState<'b>,
-    /// The spans of the event, if the request causes an event. At first, the spans are those of frequent members of
-    /// `params`; for example, `subject` is the span of `name`.
+    /// The spans of the event, if the request causes an event. [`find_members`](Self::find_members) sets the spans to
+    /// those of frequent members of `params`; for example, `subject` is the span of `name`.
     pub(crate) spans: &'r mut Spans,
     pub(crate) params: Object<'r>,
     pub(crate) method: Span,
@@ -212,7 +212,7 @@ impl<'r, 'b> Request<'r, 'b> {
         self.present(self.params.member(name))
     }
 
-    /// Returns whether `arguments` is an object or missing. `null` counts as missing.
+    /// Returns whether `arguments` is an object or missing. Replaces the span of `null` by a missing span.
     pub(crate) fn check_arguments(&mut self) -> bool {
         let arguments = self.present(self.spans.arguments);
         self.spans.arguments = arguments;
@@ -303,7 +303,8 @@ impl<'r, 'b> Request<'r, 'b> {
         received
     }
 
-    /// Emits the request as an event. Refuses a request with invalid input responses. If `refuse_when_full` is set and
+    /// Emits the request as an event. Refuses invalid input responses if a request of this kind may have
+    /// them. If `refuse_when_full` is set and
     /// the server has slots, also refuses a request while every slot is taken.
     #[inline]
     pub(crate) fn emit_request(&mut self, kind: RequestKind, event: MakeEvent) -> Received {

@@ -1,4 +1,5 @@
-//! Guaranteed orders of a client. The orders depend on deadlines and slots, never on the speed of output.
+//! The order in which a client emits events, sends messages and reuses slots. The order depends on deadlines, slots and
+//! the calls of the application, never on the speed of output.
 
 use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::{Connect, Options};
@@ -213,8 +214,8 @@ fn request_id_does_not_depend_on_output_speed() {
             fill(harness);
             harness.peer_reads(!blocked);
             harness.pump();
-            // If the server does not read, the second cancellation waits for space, and the slot of `last` is freed
-            // last.
+            // If the server does not read, at least the second cancellation waits for space, so the slot of `last` is
+            // freed last.
             harness.cancel(calls[0], WHY[0]);
             harness.cancel(calls[2], WHY[1]);
             harness.server_sends(r#"{"id":@b,"result":{}}"#);

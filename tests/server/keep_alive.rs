@@ -34,7 +34,7 @@ fn every_line_postpones_the_next_ping() {
         "> call 1 tools/call {\"name\":\"defer\"}\n! call defer {}\n",
         "> note notifications/unheard-of\n! fault UnknownNotification\n",
         "> {\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n! fault UnknownResponse\n",
-        // Lines that are not messages.
+        // Lines that are not messages, or too long.
         "> nonsense\n< error - -32700 …\n! fault NotJson\n",
         "> 7\n< error - -32600 …\n! fault NotAnObject\n",
         "> {}\n< error - -32600 …\n! fault WrongJsonRpcVersion\n",

@@ -32,7 +32,7 @@ pub struct mcp_call_t {
     _private: (),
 }
 
-/// The next step of the caller, after `mcp_server_poll`.
+/// The kind of an event, which `mcp_server_poll` returns.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum mcp_event_kind_t {

@@ -81,7 +81,8 @@ fn whole(number: &str) -> Option<i64> {
     if number.starts_with('-') { 0i64.checked_sub_unsigned(magnitude) } else { magnitude.try_into().ok() }
 }
 
-/// Multiplies by ten to the power of `zeros`. A checked multiplication would take more flash.
+/// Multiplies by ten to the power of `zeros`. Returns `None` if the product does not fit 64 bits. A checked
+/// multiplication would take more flash.
 #[inline(never)]
 fn scale(mut value: u64, mut zeros: i32) -> Option<u64> {
     while zeros > 0 && value != 0 {

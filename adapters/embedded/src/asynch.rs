@@ -56,7 +56,7 @@ impl Pump {
     /// The future is cancel-safe if the driver's futures are cancel-safe, and may then be a branch of a `select`. The
     /// pump itself drops the driver's futures when the other direction has moved bytes, or a deadline has passed.
     /// Before the pump returns an event, it also drops a flush that does not complete at once. The traits of
-    /// `embedded-io-async` recommend cancel safety but do not require it. Drivers with a ring buffer, pipes and sockets
+    /// `embedded-io-async` recommend cancel safety but do not require it. Pipes, sockets and drivers with a ring buffer
     /// are safe. A driver whose DMA uses the pump's buffers directly is not safe: when its future is dropped, the
     /// driver loses bytes or sends them twice.
     pub async fn wait<R: Read, W: Write, T: Timer>(
@@ -113,7 +113,8 @@ impl Pump {
     }
 
     /// Polls a flush of the output once, because the peer may wait for an earlier response while the caller handles an
-    /// event. Does not wait for the end of the flush, because the peer may read only after it has written more.
+    /// event. Does not wait until the flush completes: the pump would not read meanwhile, so a peer that writes before
+    /// it reads would never make space.
     async fn begin_flush<W: Write>(&mut self, output: &mut W) {
         if self.unflushed {
             let mut flush = pin!(write_or_flush(output, b"", true, false));

@@ -224,8 +224,8 @@ impl FramedPump {
     }
 
     /// Writes and flushes the frames that the output accepts at once, because the other end may wait for them while the
-    /// caller handles an event. Does not wait for the output, because the other end may read only after it has written
-    /// more.
+    /// caller handles an event. Does not wait for the output: the pump would not read meanwhile, so another end that
+    /// writes before it reads would never make space.
     async fn begin_write<W: embedded_io_async::Write>(&mut self, output: &mut W, now: Millis) {
         loop {
             let (is_unflushed, has_failed) = (self.is_unflushed, self.has_reported_error);

@@ -12,8 +12,8 @@
 //!
 //! [`Halves`] joins two drivers into one link, and [`WriteBlocks`] replaces a missing `WriteReady`.
 //!
-//! Each method returns a [`PumpStatus`], usually because the machine has an event. Two statuses are specific to serial
-//! lines, which can lose bytes and have no connections:
+//! Each method returns a [`PumpStatus`]. A method that waits usually returns because the machine has an event. Two
+//! statuses are specific to serial lines, which can lose bytes and have no connections:
 //!
 //! - **Lost bytes.** After an overrun or a framing error, the machine discards only the current line of JSON. If the
 //!   received part of this line shows a request and its id, the machine sends an error response immediately. The

@@ -1,4 +1,4 @@
-//! Seeds and dictionary for fuzzing, mostly from the transcripts in `tests/transcripts`.
+//! Seeds and dictionary for fuzzing: from the transcripts in `tests/transcripts`, written by hand, and pseudo-random.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,8 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     ]
 }
 
-/// Returns heads, each with several lengths of pieces: the `Input` of the target `http1_head`.
+/// Returns four seeds for each head, which differ in the lengths of reads. A seed is an `Input` of the target
+/// `http1_head`.
 fn heads() -> Vec<Vec<u8>> {
     let requests = [
         "POST /mcp?x HTTP/1.1\r\nHost: h:80\r\nContent-Length: 5\r\nMcp-Session-Id: \t1 \r\nmcp-param-a: 1\r\n\r\n",
@@ -56,7 +57,8 @@ fn heads() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Returns event streams, each with several lengths of pieces and two buffer sizes: the `Input` of the target `sse`.
+/// Returns eight seeds for each event stream: two buffer sizes, each with four sequences of read lengths. A seed is an
+/// `Input` of the target `sse`.
 fn streams() -> Vec<Vec<u8>> {
     let texts = [
         "\u{feff}: x\r\nid: s1-0\r\nretry: 500\r\ndata:\r\n\r\ndata: {}\r\n\r\n",
@@ -97,7 +99,8 @@ fn lines(dialogues: &[Dialogue]) -> BTreeSet<Vec<u8>> {
     all.filter(|line| line.len() < 2000).collect()
 }
 
-/// Returns the fuzzer's dictionary: every short string in the lines of the peers, with quotes.
+/// Returns the fuzzer's dictionary: the printable ASCII strings of 1 to 49 characters in the lines of the peers, with
+/// quotes.
 #[must_use]
 pub fn words() -> BTreeSet<String> {
     let mut words = BTreeSet::new();

@@ -1,4 +1,5 @@
-//! A connection between a client and a server: one request, and the part of its response that has arrived.
+//! A connection between a client and a server: one request, and the part of its response that the client has not yet
+//! received.
 
 use mcp_proto::Millis;
 use mcp_proto::server::Server;
@@ -28,7 +29,7 @@ pub(crate) struct Connection {
     method: &'static str,
     request: Fields,
     request_body: Vec<u8>,
-    /// Whether the request has reached the server.
+    /// Whether the request was passed to the server, or refused by the proxy.
     pub(super) is_sent: bool,
     has_head: bool,
     /// The head, until the client has received it.

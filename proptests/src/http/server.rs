@@ -3,10 +3,12 @@
 //! - An exchange has at most one head. Its output has the announced length, and nothing follows the end.
 //! - Each response arrives once: on the exchange of its request, or on the stream that continues the exchange. Each
 //!   request that is not cancelled, and whose client stays, gets its response.
-//! - The server closes no connection of a client that reads, unless the stream continues on another connection.
+//! - The server closes no connection of a client that has always read, unless the application releases the connection,
+//!   or the stream continues on another connection.
 //! - After a close, an exchange has no output.
 //! - At the end, all exchanges, bodies and pages are free.
-//! - The server never waits for a past time. After each operation, a limited number of polls lead to a wait.
+//! - The server never waits for a past time. After each operation, the server waits or is closed after at most
+//!   10,000 polls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -264,7 +266,7 @@ impl<'b> Run<'b> {
         self.run();
     }
 
-    /// Polls until the server waits.
+    /// Polls until the server waits or is closed, and handles its events and output.
     pub(super) fn run(&mut self) {
         for _ in 0..10_000 {
             match self.http.poll(&mut self.server, self.now) {

@@ -25,13 +25,14 @@ pub(super) const BODY: usize = 1024;
 pub(super) const IDLE: Millis = Millis(100_000);
 
 impl Setup {
-    /// Returns a setup with 1 to 6 exchanges, 1 to 4 sessions, and space for everything else.
+    /// Returns a setup with these numbers of exchanges (1 to 6) and sessions (1 to 4), with large buffers, and without
+    /// replay.
     pub(super) const fn with_sessions(exchanges: u8, sessions: u8) -> Setup {
         let (exchanges, sessions) = (exchanges - 1, sessions - 1);
         Setup { mode: 2, exchanges, sessions, output: 255, bodies: 3, replay: 0, flags: 0 }
     }
 
-    /// Returns a setup with the same mode, with large tables, and without flags.
+    /// Returns a setup with the same mode and replay buffer, with large tables, and without flags.
     pub(super) const fn roomy(self) -> Setup {
         Setup { exchanges: 5, sessions: 3, output: 255, bodies: 3, flags: 0, ..self }
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use mcp_proto_proptests::explore::{Explored, diagram};
 
-/// The observed state changes.
+/// State changes: pairs of the old and the new state.
 type Changes = BTreeSet<(String, String)>;
 
 /// Returns whether one poll may lead from one state to the other: by one or two transitions of the diagram.
@@ -20,7 +20,8 @@ fn is_allowed(diagram: &Changes, from: &str, to: &str) -> bool {
     direct(from, to) || diagram.iter().any(|(first, middle)| first == from && direct(middle, to))
 }
 
-/// Asserts that all transitions of the diagram were observed, and that the diagram allows all observed changes.
+/// Asserts that all transitions of the diagram were observed, except self-transitions and those of `[*]`, and that the
+/// diagram allows all observed changes.
 fn assert_all_seen(name: &str, seen: &Changes) {
     let diagram = diagram(name);
     let inner = diagram.iter().filter(|(from, to)| from != to && from != "[*]" && to != "[*]");
@@ -32,7 +33,7 @@ fn assert_all_seen(name: &str, seen: &Changes) {
     }
 }
 
-/// Asserts the number of states and the largest distance.
+/// Asserts the number of states, and the largest number of steps from the first state.
 #[track_caller]
 fn assert_counted(role: &str, explored: &Explored, slots: usize, steps: usize, expected: [usize; 2]) {
     let Explored { states, depth } = *explored;

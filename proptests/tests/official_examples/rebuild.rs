@@ -1,5 +1,5 @@
-//! Rebuilds JSON from the getters of views. Only open values are copied: `_meta`, schemas, structured content, and
-//! the data of logs and errors.
+//! Rebuilds JSON from the getters of views. Only values of any shape are copied: `_meta`, schemas, structured content,
+//! inputs of tools, extensions, and the data of logs and errors.
 
 use mcp_proto::client::{
     AnnotationsView, Base64, BlockView, ContentView, Event, Freshness, IconView, ImplementationView,
@@ -32,7 +32,7 @@ pub(crate) fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Val
     Value::Object(there.collect::<Map<_, _>>())
 }
 
-/// Adds the cache members, unless the result is not cacheable.
+/// Adds the cache members if they differ from the default.
 fn fresh(mut value: Value, freshness: Freshness) -> Value {
     if freshness != Freshness::default() {
         value["ttlMs"] = freshness.fresh_for.0.into();
@@ -41,7 +41,7 @@ fn fresh(mut value: Value, freshness: Freshness) -> Value {
     value
 }
 
-/// The `resultType` of every view, because the client accepts only complete results.
+/// The `resultType` of every rebuilt result, because only complete results have typed views.
 const COMPLETE: &str = "complete";
 
 fn icon(icon: IconView<'_>) -> Value {

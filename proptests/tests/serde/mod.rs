@@ -1,5 +1,5 @@
-//! `arguments::<T>()` and `structured(&T)` against `serde_json`, except for the differences in
-//! `mcp_proto_proptests::differences`.
+//! Compares the decoder and the encoder of types with `serde_json`. Only the differences in
+//! `mcp_proto_proptests::differences` are allowed.
 
 mod types;
 
@@ -22,7 +22,8 @@ fn ours<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     decode_in_place(&mut text.to_owned().into_bytes()).map_err(|error| error.to_string())
 }
 
-/// Returns whether two values are equal. Compares numbers by value, at least as precisely as `f32`.
+/// Returns whether two values are equal. Numbers are equal if they are the same decimal, or round to the same finite
+/// `f32`.
 fn is_same(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Number(ours), Value::Number(theirs)) => {
@@ -382,7 +383,7 @@ fn member_names_are_read_as_serde_json_does() {
         check::<i64>(name);
         check::<u128>(name);
         check::<i128>(name);
-        // serde_json 1.0.154 panics for a name that begins with a non-ASCII character.
+        // serde_json 1.0.154 panics when it decodes a name that begins with a non-ASCII character as a `bool`.
         if name.is_ascii() {
             check::<bool>(name);
         }

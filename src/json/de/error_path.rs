@@ -12,7 +12,8 @@ pub(super) enum Step<'de> {
     Element(usize),
 }
 
-/// The steps of one error, the innermost first. Dropping the access to an unfinished container records a step. Results
+/// The steps of one error, the innermost first. If the decoding of a container fails, dropping its
+/// `Elements` or `Members` records a step. Results
 /// of the decoder do not contain the steps, because each result would copy all steps on the stack.
 pub(super) struct ErrorPath<'de> {
     steps: [Step<'de>; CAPACITY],

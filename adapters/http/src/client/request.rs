@@ -112,7 +112,7 @@ impl<'r> Request<'r> {
         Ok(())
     }
 
-    /// Calls `each` with the fields for annotated parameters of a tool.
+    /// Calls `each` with a field for each parameter that the tool's schema marks with `x-mcp-header`.
     fn parameter_fields(
         &self,
         params: Json<'_>,
@@ -132,7 +132,7 @@ impl<'r> Request<'r> {
 }
 
 impl fmt::Debug for Request<'_> {
-    /// Leaves out the session id and the event id, which are secrets.
+    /// Shows the method only, because the session id, the event id and the endpoint are secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request").field("method", &self.method).finish_non_exhaustive()
     }

@@ -158,7 +158,8 @@ fn held_messages_wait_for_space_in_their_order() {
     assert!(events[..7].iter().all(|event| event.contains("ping")), "{events:?}");
 }
 
-/// D-S11, B-S20: the next session in the same slot gets no held message, and no event id names one.
+/// D-S11, B-S20: the next session in the same slot gets no held message. A held message has no event id, so no
+/// `Last-Event-ID` can request it.
 #[test]
 fn held_messages_end_with_their_session() {
     let (mut harness, session) = subscribed(HTTP, Sizes { sessions: 1, ..replay(2000) });

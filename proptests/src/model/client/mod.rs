@@ -201,7 +201,7 @@ impl World<'_> {
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
         self.work += 1;
-        // All other operations depend on the current state of the connection.
+        // Before any operation except these, run until idle, because the operation depends on the connection's state.
         let free = matches!(
             operation,
             Operation::Bytes(_) | Operation::Send(Message::Odd(_) | Message::Changed(None))
