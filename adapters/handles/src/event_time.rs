@@ -8,8 +8,8 @@ const MAX_SKIPPED: u8 = 3;
 
 /// The time after each event of an event loop, read from the clock only if events take long.
 ///
-/// Reading a clock can take a tenth of the time of an event. If the clock has not advanced between two readings, the
-/// last time remains valid for the next three events.
+/// Reading a clock can take a tenth of the time of an event. If the clock has not advanced during an event, the time
+/// remains valid for the next three events, unless the event loop waits.
 #[derive(Debug, Default)]
 pub struct EventTime {
     last: Millis,
@@ -18,11 +18,11 @@ pub struct EventTime {
 }
 
 impl EventTime {
-    /// Records a reading of the clock, and returns the time. The event loop reads the clock after each wait.
+    /// Records a reading of the clock after a wait, or before work that sets deadlines. Returns the time. The clock is
+    /// read again after the next event.
     #[inline]
     pub fn record(&mut self, now: Millis) -> Millis {
-        self.valid = if now == self.last { MAX_SKIPPED } else { 0 };
-        self.last = now;
+        (self.last, self.valid) = (now, 0);
         now
     }
 
@@ -30,12 +30,14 @@ impl EventTime {
     #[inline]
     pub fn after_event(&mut self, read: impl FnOnce() -> Millis) -> Millis {
         match self.valid.checked_sub(1) {
-            Some(valid) => {
-                self.valid = valid;
-                self.last
+            Some(valid) => self.valid = valid,
+            None => {
+                let now = read();
+                self.valid = if now == self.last { MAX_SKIPPED } else { 0 };
+                self.last = now;
             }
-            None => self.record(read()),
         }
+        self.last
     }
 }
 
@@ -64,11 +66,11 @@ mod tests {
     }
 
     #[test]
-    fn time_after_a_wait_is_not_reused() {
+    fn clock_is_read_after_the_first_event_after_a_wait() {
         let mut time = EventTime::default();
-        time.record(Millis(5));
-        time.record(Millis(5));
-        time.record(Millis(1000));
-        assert_eq!(time.after_event(|| Millis(1001)), Millis(1001));
+        for start in [5, 5, 1000] {
+            time.record(Millis(start));
+            assert_eq!(time.after_event(|| Millis(start + 700)), Millis(start + 700));
+        }
     }
 }

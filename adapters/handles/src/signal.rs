@@ -41,9 +41,19 @@ impl<T> Signal<T> {
 
     /// Changes the value and wakes all waiters.
     pub fn update<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+        self.update_and_wake(change, |_| true)
+    }
+
+    /// Changes the value and wakes the waiters of [`wait_until`](Signal::wait_until). Does not wake the task that
+    /// [polls](Signal::poll), because this task makes the change.
+    pub fn update_by_poller<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+        self.update_and_wake(change, |number| number > 0)
+    }
+
+    fn update_and_wake<R>(&self, change: impl FnOnce(&mut T) -> R, wakes: impl Fn(u64) -> bool) -> R {
         let mut inner = lock(&self.inner);
         let result = change(&mut inner.value);
-        let waiters = std::mem::take(&mut inner.waiters);
+        let waiters = inner.waiters.extract_if(.., |(number, _)| wakes(*number)).collect::<Vec<_>>();
         // Release the lock first, because a waker may use the signal immediately.
         drop(inner);
         waiters.into_iter().for_each(|(_, waker)| waker.wake());

@@ -102,5 +102,6 @@ fn killed_clients(noise: u64) -> usize {
 
 #[test]
 fn noise_resets_and_killed_clients_leave_nothing_behind() {
-    assert!(concurrently(killed_clients) >= 32);
+    let results = concurrently(killed_clients);
+    assert!(results > 32, "{results}: no call has a result in a round with a reset");
 }

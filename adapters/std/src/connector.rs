@@ -333,7 +333,7 @@ fn run_connection(
                     Some(Err(error)) => outcome = Err(error),
                     None => {}
                 }
-                now = pump.time_after_event();
+                now = pump.read_clock();
             }
         }
     }

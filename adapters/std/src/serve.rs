@@ -189,6 +189,10 @@ impl<'s> Session<'s> {
         let own_count = Arc::strong_count(&shared);
         let mut now = pump.read_clock();
         loop {
+            if shared.has_work() {
+                // The time may lag behind by a few events.
+                now = pump.read_clock();
+            }
             let until = shared.process_commands(&mut server, now);
             // Only the handler can create the first clone of a handle, and the handler does not run during `run_with`.
             // If no clone exists now, no clone can appear.

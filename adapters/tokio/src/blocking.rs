@@ -80,7 +80,7 @@ impl AsyncRead for Input {
         });
         if let Poll::Ready(true) = read {
             // Wake the thread, because the buffer is empty again.
-            self.state.update(|_| {});
+            self.state.update_by_poller(|_| {});
         }
         read.map(|_| Ok(()))
     }
@@ -170,7 +170,7 @@ impl AsyncWrite for Output {
         });
         if written.is_ready() {
             // Wake the thread, because bytes may be queued.
-            self.state.update(|_| {});
+            self.state.update_by_poller(|_| {});
         }
         written
     }
@@ -185,7 +185,7 @@ impl AsyncWrite for Output {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.state.update(|state| state.is_closed = true);
+        self.state.update_by_poller(|state| state.is_closed = true);
         self.poll_flush(context)
     }
 }

@@ -151,7 +151,7 @@ async fn run_connection(
                     Some(Err(error)) => outcome = Err(error),
                     None => {}
                 }
-                now = pump.state().time_after_event();
+                now = pump.state().read_clock();
             }
         }
     }

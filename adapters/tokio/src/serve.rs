@@ -143,6 +143,10 @@ impl<'i> Serve<'i> {
         let handle = ServerHandle::with_permits(Arc::clone(&shared), workers);
         let mut now = pump.read_clock();
         loop {
+            if shared.has_work() {
+                // The time may lag behind by a few events.
+                now = pump.read_clock();
+            }
             let until = shared.process_commands(&mut server, now);
             match pump.run_until(&mut *server, now, until).await {
                 PumpStatus::Closed => return Ok(()),

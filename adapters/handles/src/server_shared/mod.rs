@@ -213,8 +213,12 @@ impl ServerShared {
     #[must_use]
     pub fn defer(self: &Arc<Self>, request: impl Defer, time: Option<Duration>) -> Option<Responder> {
         let Some(permit) = self.acquire_permit() else {
-            let reason = format_args!("Too many concurrent requests (at most {})", self.limit);
-            DeferRequest::error(request, code::INTERNAL_ERROR, reason);
+            let limit = self.limit;
+            DeferRequest::error(
+                request,
+                code::INTERNAL_ERROR,
+                format_args!("Too many concurrent requests (at most {limit})"),
+            );
             return None;
         };
         let client = (request.revision(), request.client());
@@ -333,11 +337,13 @@ impl ServerShared {
     #[inline]
     pub fn process_commands(&self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
         // The wake-up that follows a command makes the flag visible.
-        if self.has_work.load(Ordering::Relaxed) {
-            self.process_pending(server, &mut OneSession, now).1
-        } else {
-            None
-        }
+        if self.has_work() { self.process_pending(server, &mut OneSession, now).1 } else { None }
+    }
+
+    /// Returns whether [`process_commands`](ServerShared::process_commands) has work, which may set deadlines.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        self.has_work.load(Ordering::Relaxed)
     }
 
     /// Like [`process_commands`](ServerShared::process_commands), for a transport with many sessions. Also returns
@@ -349,11 +355,7 @@ impl ServerShared {
         sessions: &mut dyn Sessions,
         now: Millis,
     ) -> (bool, Option<Millis>) {
-        if self.has_work.load(Ordering::Relaxed) {
-            self.process_pending(server, sessions, now)
-        } else {
-            (false, None)
-        }
+        if self.has_work() { self.process_pending(server, sessions, now) } else { (false, None) }
     }
 
     fn process_pending(

@@ -196,7 +196,12 @@ mod tests {
         let endpoint = HttpEndpoint::new(format!("http://{}/mcp", listener.local_addr().unwrap()));
         let server = thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
+            let mut request = Vec::new();
+            while !request.ends_with(b"}") {
+                let mut bytes = [0; 1024];
+                let n = stream.read(&mut bytes).unwrap();
+                request.extend(&bytes[..n]);
+            }
             stream.write_all(b"HTTP/1.1 418 I'm a teapot\r\nContent-Length: 0\r\n\r\n").unwrap();
         });
         let mut transport = Transport::new(endpoint, 4, 1024).unwrap();

@@ -137,10 +137,8 @@ impl Worker {
 
     /// Closes the connection of the current request, and ends the thread.
     pub(super) fn abort(self) {
-        // With a poisoned lock, `shutdown` panics, too.
-        if self.is_usable() {
-            self.agent.shutdown();
-        }
+        // After a panic of the HTTP library, `shutdown` panics at a poisoned lock. The thread is not used again anyway.
+        let _ = catch_unwind(AssertUnwindSafe(|| self.agent.shutdown()));
     }
 }
 
