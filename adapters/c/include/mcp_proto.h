@@ -129,7 +129,7 @@ typedef int32_t mcp_status_t;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// The next step of the caller, after `mcp_client_poll`.
+// The kind of an event, which `mcp_client_poll` returns.
 enum mcp_client_event_kind_t
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -153,9 +153,9 @@ enum mcp_client_event_kind_t
   // Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`. Read numbers with
   // `mcp_json_fixed`, because progress may be a fraction.
   MCP_CLIENT_PROGRESS,
-  // The server requires input before it can complete the request `ticket` (2026-07-28), so the program must send the
-  // request again. Call `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or
-  // `mcp_client_cancel`. `json` is the result of the server.
+  // The server has not completed the request `ticket`, and expects the same request again (2026-07-28). Call
+  // `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. These functions
+  // pass no input; the client adds only the state that the server sent. `json` is the result of the server.
   MCP_CLIENT_INPUT_REQUIRED,
   // The client accepts requests again. This event follows `MCP_ERROR_BUSY`. It follows `MCP_ERROR_FULL` only if an
   // unsent message, such as a cancellation, took a slot.
@@ -171,7 +171,7 @@ typedef int32_t mcp_client_event_kind_t;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// The next step of the caller, after `mcp_server_poll`.
+// The kind of an event, which `mcp_server_poll` returns.
 enum mcp_event_kind_t
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
