@@ -20,13 +20,14 @@ pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
 pub(crate) const OF_REQUESTS: [&str; 5] =
     [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
 
-/// The metadata of a request of the stateless era.
+/// The metadata of a request of `2026-07-28`: see [`Server::request_meta`](crate::Server::request_meta).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RequestMeta {
-    /// The revision, or `None` if the name is unknown.
-    pub(crate) revision: Option<Revision>,
+#[non_exhaustive]
+pub struct RequestMeta {
+    /// The revision that the request names, or `None` if the name is unknown.
+    pub revision: Option<Revision>,
     /// The capabilities of the client. `None` if the member is missing or not an object.
-    pub(crate) capabilities: Option<ClientCapabilities>,
+    pub capabilities: Option<ClientCapabilities>,
     /// The log level. `Some(Err(()))` means that the level is not valid.
     pub(crate) level: Option<Result<Level, ()>>,
 }

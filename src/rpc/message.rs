@@ -1,6 +1,6 @@
 //! A classified message: its kind, and the spans of its id, method and content.
 
-use crate::json::{DEPTH_LIMIT, Json, Kind, Member, ScanError, Scanned, Scanner, Shape, Span};
+use crate::json::{DEPTH_LIMIT, Json, Kind, KnownObject, Member, ScanError, Scanned, Scanner, Shape, Span};
 use crate::platform::cold_path;
 use crate::rpc::{Object, is_null, kind, view};
 
@@ -45,8 +45,14 @@ impl<'m> Message<'m> {
     /// # Errors
     /// [`ScanError`] if the text is not valid JSON, or is nested deeper than [`DEPTH_LIMIT`].
     pub fn parse(bytes: &'m [u8]) -> Result<Message<'m>, ScanError> {
+        Message::parse_with(None, bytes)
+    }
+
+    /// Parses like [`parse`](Message::parse), but does not scan repetitions of `known`, which must be valid in
+    /// [`Scanner::feed_with`].
+    pub(crate) fn parse_with(known: Option<&KnownObject>, bytes: &'m [u8]) -> Result<Message<'m>, ScanError> {
         let mut scanner = Scanner::new(DEPTH_LIMIT);
-        scanner.feed(bytes);
+        scanner.feed_with(known, bytes);
         scanner.finish()?;
         Ok(Message { bytes, scanned: scanner.scanned(), kind: Class::new(bytes, &scanner, false).kind() })
     }

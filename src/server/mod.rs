@@ -77,6 +77,7 @@ pub use crate::server::call::{Call, Connected};
 pub use crate::server::chunks::{ChunkedContent, Chunks};
 pub use crate::server::send_request::{RequestOptions, Response};
 
+pub use crate::protocol::meta::RequestMeta;
 pub use crate::protocol::objects::base64::{Base64, Base64Error};
 pub use crate::protocol::objects::completion::ReferenceView;
 pub use crate::protocol::objects::prompt::{Prompt, PromptArgument};
@@ -131,11 +132,13 @@ pub use crate::server::tasks::{
 
 use crate::error::SendError;
 use crate::framing::LineDecoder;
+use crate::json::{Json, ScanError};
 use crate::machine::{Action, Machine, PollStep, sealed};
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::Request;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::Revision;
+use crate::rpc::Message;
 use crate::server::request_context::Context;
 use crate::server::server_state::ServerState;
 use crate::server::session::OutboundSession;
@@ -248,6 +251,27 @@ impl Server<'_> {
             None => keep_alive,
         };
         state.peer.next_deadline([state.in_flight_deadline(), ending, keep_alive])
+    }
+
+    /// Parses a message for [`Receive::parsed`](crate::Receive::parsed).
+    ///
+    /// The result is that of [`Message::parse`]. The method is faster than [`Message::parse`] if the message repeats the
+    /// `_meta` of the last request, as most clients do.
+    ///
+    /// # Errors
+    /// [`ScanError`] in the same cases as [`Message::parse`].
+    pub fn parse<'m>(&self, message: &'m [u8]) -> Result<Message<'m>, ScanError> {
+        Message::parse_with(self.state.request_cache.meta(), message)
+    }
+
+    /// Reads the metadata of a request of `2026-07-28`, which is the member `_meta` of its parameters. Returns `None` if
+    /// the metadata names no revision.
+    ///
+    /// Call this method to check a request before the server receives it. Like [`parse`](Server::parse), the method is
+    /// faster if `meta` repeats the `_meta` of the last request.
+    #[must_use]
+    pub fn request_meta(&self, meta: Json<'_>) -> Option<RequestMeta> {
+        self.state.request_cache.stored(meta).or_else(|| RequestMeta::from_json(meta))
     }
 
     /// Returns the handle that responds to a deferred request.

@@ -57,11 +57,17 @@ impl RequestCache {
     /// Parses a `_meta`, or returns the stored result for the same text with any progress token. Returns `None` if the
     /// request does not belong to the stateless era.
     pub(crate) fn parse_meta(&mut self, meta: Json<'_>) -> Option<RequestMeta> {
-        let Some(entry) = self.meta.first_mut() else { return RequestMeta::from_json(meta) };
-        match entry.meta.after(meta.bytes()) {
-            Some([]) => Some(entry.parsed),
-            _ => entry.parse(meta),
+        match (self.stored(meta), self.meta.first_mut()) {
+            (Some(parsed), _) => Some(parsed),
+            (None, Some(entry)) => entry.parse(meta),
+            (None, None) => RequestMeta::from_json(meta),
         }
+    }
+
+    /// Returns the stored result of parsing this text with any progress token. Returns `None` if another text is stored.
+    pub(crate) fn stored(&self, meta: Json<'_>) -> Option<RequestMeta> {
+        let entry = self.meta.first()?;
+        matches!(entry.meta.after(meta.bytes()), Some([])).then_some(entry.parsed)
     }
 }
 

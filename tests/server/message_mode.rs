@@ -4,7 +4,10 @@ use crate::support::server::hello;
 use crate::support::server::tools::CONFIG;
 use mcp_proto::rpc::Message;
 use mcp_proto::server::{Change, Event, RequestOptions, Server, Slot};
-use mcp_proto::{Action, Buffer, Level, Millis, OutboundMessageKind, Relation, State, StreamId, Ticket};
+use mcp_proto::{
+    Action, Buffer, ClientCapabilities, Level, Millis, OutboundMessageKind, Relation, Revision, State,
+    StreamId, Ticket,
+};
 
 /// Acts like an HTTP server. Each request has a stream until its response. A general stream takes other messages.
 struct Router<'b> {
@@ -29,11 +32,12 @@ impl<'b> Router<'b> {
     fn post(&mut self, stream: u32, message: &str, parsed: bool) {
         self.run();
         self.open[stream as usize] = message.contains("\"id\"");
+        let parsed = parsed.then(|| self.server.parse(message.as_bytes()).unwrap());
         let Action::Io(io) = self.server.poll(self.now) else { panic!("no event is pending") };
         let (_, input) = io.split();
         let taken = match parsed {
-            true => input.parsed(Message::parse(message.as_bytes()).unwrap(), StreamId(stream)).is_ok(),
-            false => input.message(message.as_bytes(), StreamId(stream)).is_ok(),
+            Some(parsed) => input.parsed(parsed, StreamId(stream)).is_ok(),
+            None => input.message(message.as_bytes(), StreamId(stream)).is_ok(),
         };
         assert!(taken);
         self.run();
@@ -227,6 +231,54 @@ fn depth_limit_holds_for_every_input_method() {
         assert_eq!(router.streams[1], [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
         assert!(router.streams[2][0].contains(r#""id":2,"error":{"code":-32600"#), "{:?}", router.streams[2]);
     }
+}
+
+#[test]
+fn repeated_meta_changes_no_parsed_message() {
+    const VERSION: &str = r#""io.modelcontextprotocol/protocolVersion""#;
+    const CAPABILITIES: &str = r#""io.modelcontextprotocol/clientCapabilities""#;
+    let ping =
+        |params: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{params}}}"#);
+    let meta = |token: &str| {
+        format!(
+            r#"{{"_meta":{{{VERSION}:"2026-07-28",{CAPABILITIES}:{{"sampling":{{}}}},"progressToken":{token}}}}}"#
+        )
+    };
+    let texts = [
+        ping(&meta("7")),
+        ping(&meta("\"other\"")),
+        ping(&meta("1.5")),
+        ping(&meta("\"")),
+        ping(&meta("7").replace("2026", "2099")),
+        ping(&meta("7").replace("sampling", "roots")),
+        ping(&format!(r#"{{"_meta":{{{VERSION}:7,{CAPABILITIES}:[]}}}}"#)),
+        ping(&format!(r#"{{"_meta":{{{VERSION}:null,{CAPABILITIES}:{{}}}}}}"#)),
+        ping("{}"),
+    ];
+    let mut buffers = ([0; 1024], [0; 1024]);
+    let unused = Server::new(&CONFIG, &mut buffers.0, &mut buffers.1).unwrap();
+    let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
+    let mut router = Router::new(Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap());
+    for first in &texts {
+        router.post(1, first, false);
+        for text in texts.iter().map(String::as_bytes) {
+            let (parsed, expected) = (router.server.parse(text), Message::parse(text));
+            let (Ok(parsed), Ok(expected)) = (parsed, expected) else {
+                assert_eq!(parsed.err(), expected.err());
+                continue;
+            };
+            assert_eq!(format!("{parsed:?}"), format!("{expected:?}"));
+            let [meta] = expected.pick_params(["_meta"]);
+            let parsed = meta.map(|meta| router.server.request_meta(meta));
+            assert_eq!(parsed, meta.map(|meta| unused.request_meta(meta)));
+        }
+    }
+    let [known, unknown] = [&texts[0], &texts[4]].map(|text| {
+        let [meta] = Message::parse(text.as_bytes()).unwrap().pick_params(["_meta"]);
+        unused.request_meta(meta.unwrap()).unwrap()
+    });
+    assert_eq!((known.revision, unknown.revision), (Some(Revision::V2026_07_28), None));
+    assert!(known.capabilities.unwrap().has(ClientCapabilities::SAMPLING));
 }
 
 #[test]

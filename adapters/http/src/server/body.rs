@@ -131,7 +131,7 @@ impl<P: Policy> HttpServer<'_, P> {
     ) -> Option<Message<'m>> {
         let session = self.named_revision(server, index);
         let user = self.exchanges.slot(index).map_or(0, |slot| slot.user);
-        let checked = match check(self.config, &self.policy, head, session, user, bytes) {
+        let checked = match check(self.config, &self.policy, server, head, session, user, bytes) {
             Ok(checked) => checked,
             Err((refusal, id)) => {
                 self.refuse(index, refusal, id.map(Json::bytes));

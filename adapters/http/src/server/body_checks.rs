@@ -3,6 +3,7 @@
 use mcp_proto::json::{Json, Kind};
 use mcp_proto::methods;
 use mcp_proto::rpc::{Message, MessageKind, code};
+use mcp_proto::server::{RequestMeta, Server};
 use mcp_proto::{Era, Revision, Revisions, WireFeature};
 
 use super::config::{HttpConfig, SessionMode};
@@ -12,8 +13,6 @@ use super::policy::Policy;
 use super::request::RequestHead;
 use super::response::{Detail, Refusal};
 use crate::fields::{NAMED, VERSION_KEY};
-
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// A body that passed the checks.
 #[derive(Debug, Clone, Copy)]
@@ -80,8 +79,12 @@ const fn mismatch(reason: &'static str) -> Refusal {
 /// Returns the revision that the header field `MCP-Protocol-Version` names. Returns `None` without the field, and for
 /// an unknown revision.
 pub(super) fn header_revision(head: &RequestHead<'_>) -> Option<Revision> {
-    let field = head.field("mcp-protocol-version")?;
-    Revision::ALL.into_iter().rev().find(|revision| revision.as_str().as_bytes() == field)
+    revision_named(head.field("mcp-protocol-version")?)
+}
+
+/// Returns the revision with this name, or `None` if the name is unknown.
+fn revision_named(name: &[u8]) -> Option<Revision> {
+    Revision::ALL.into_iter().rev().find(|revision| revision.as_str().as_bytes() == name)
 }
 
 /// Returns whether the header field alone shows that the request belongs to `2026-07-28`.
@@ -110,21 +113,24 @@ pub(super) fn handshake_revision(
 pub(super) fn check<'m>(
     config: &HttpConfig<'_>,
     policy: &impl Policy,
+    server: &Server<'_>,
     head: &RequestHead<'_>,
     session: Option<Option<Revision>>,
     user: u64,
     body: &'m [u8],
 ) -> Result<CheckedBody<'m>, RefusedBody<'m>> {
     let message =
-        Message::parse(body).map_err(|_| (refuse(code::PARSE_ERROR, "the body is not valid JSON"), None))?;
+        server.parse(body).map_err(|_| (refuse(code::PARSE_ERROR, "the body is not valid JSON"), None))?;
     let id = message.id().filter(|id| id.kind() == Kind::String || id.is_integer_text());
     let request_id = id.filter(|_| message.kind() == MessageKind::Request);
-    check_message(config, policy, head, session, user, message).map_err(|refusal| (refusal, request_id))
+    check_message(config, policy, server, head, session, user, message)
+        .map_err(|refusal| (refusal, request_id))
 }
 
 fn check_message<'m>(
     config: &HttpConfig<'_>,
     policy: &impl Policy,
+    server: &Server<'_>,
     head: &RequestHead<'_>,
     session: Option<Option<Revision>>,
     user: u64,
@@ -151,24 +157,22 @@ fn check_message<'m>(
         MessageKind::Batch | MessageKind::Notification | MessageKind::Response => BodyKind::OneWay,
     };
     let params = Params::new(message, method);
-    let version = params.version.filter(|version| !version.is_null());
     let only_modern = is_stateless_only(config, policy);
     let is_request = message.kind() == MessageKind::Request;
-    let is_modern = is_modern_head(head) || only_modern || is_request && version.is_some();
+    let meta = params.meta.filter(|_| is_request).and_then(|meta| server.request_meta(meta));
+    let is_modern = is_modern_head(head) || only_modern || meta.is_some();
     let revision = ASSUMED;
     let checked = CheckedBody { message, is_modern, kind, revision };
     if is_modern {
-        let is_old_initialize = only_modern && kind == BodyKind::Initialize && version.is_none();
+        let is_old_initialize = only_modern && kind == BodyKind::Initialize && meta.is_none();
         match message.kind() {
             MessageKind::Request if is_old_initialize => {
                 let reason = "this endpoint speaks 2026-07-28 only, which has no `initialize`";
-                let requested = params.named.map_or(&[][..], inner_bytes);
-                let is_requested = |revision: &Revision| revision.as_str().as_bytes() == requested;
                 let mut refusal = refuse(code::UNSUPPORTED_PROTOCOL_VERSION, reason);
-                refusal.detail = Detail::Requested(Revision::ALL.into_iter().find(is_requested));
+                refusal.detail = Detail::Requested(params.named.map(inner_bytes).and_then(revision_named));
                 return Err(refusal);
             }
-            MessageKind::Request => check_modern(policy, head, message, &params)?,
+            MessageKind::Request => check_modern(policy, head, message, meta, &params)?,
             MessageKind::Notification => {}
             _ => {
                 let reason = "2026-07-28 has no responses and no batches in a body";
@@ -237,8 +241,7 @@ fn is_stateless_only<P: Policy>(config: &HttpConfig<'_>, _: &P) -> bool {
 
 /// The members of `params` that the checks need, found in one pass.
 struct Params<'m> {
-    version: Option<Json<'m>>,
-    capabilities: Option<Json<'m>>,
+    meta: Option<Json<'m>>,
     /// The value that `Mcp-Name` repeats, or the version that `initialize` requests.
     named: Option<Json<'m>>,
     /// Whether the method has a value that `Mcp-Name` repeats.
@@ -250,9 +253,12 @@ impl<'m> Params<'m> {
     fn new(message: Message<'m>, method: &[u8]) -> Params<'m> {
         let member = NAMED.iter().find(|(name, _)| name.as_bytes() == method).map(|(_, member)| *member);
         let [meta, named] = message.pick_params(["_meta", member.unwrap_or("protocolVersion")]);
-        let [version, capabilities] = meta.unwrap_or(Json::NULL).pick([VERSION_KEY, CAPABILITIES]);
-        let is_tool_call = method == b"tools/call";
-        Params { version, capabilities, named, has_name: member.is_some(), is_tool_call }
+        Params { meta, named, has_name: member.is_some(), is_tool_call: method == b"tools/call" }
+    }
+
+    /// Returns the version in `_meta`, if it is a string.
+    fn version(&self) -> Option<Json<'m>> {
+        self.meta?.get(VERSION_KEY).filter(|version| version.kind() == Kind::String)
     }
 }
 
@@ -260,25 +266,33 @@ fn check_modern(
     policy: &impl Policy,
     head: &RequestHead<'_>,
     message: Message<'_>,
+    meta: Option<RequestMeta>,
     params: &Params<'_>,
 ) -> Result<(), Refusal> {
     const INCOMPLETE: Refusal = refuse(
         code::INVALID_PARAMS,
         "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`",
     );
-    let version = params.version.filter(|version| version.kind() == Kind::String).ok_or(INCOMPLETE)?;
-    if params.capabilities.is_none_or(|capabilities| capabilities.kind() != Kind::Object) {
-        return Err(INCOMPLETE);
-    }
+    let version = match meta.filter(|meta| meta.capabilities.is_some()) {
+        Some(RequestMeta { revision: Some(known), .. }) => Some(Ok(known.as_str())),
+        Some(_) => params.version().map(Err),
+        None => None,
+    };
+    let version = version.ok_or(INCOMPLETE)?;
     if ["mcp-protocol-version", "mcp-method", "mcp-name"].iter().any(|name| head.fields.is_repeated(name)) {
         return Err(mismatch("a header field `Mcp-…` occurs twice"));
     }
     match head.field("mcp-protocol-version") {
         None => return Err(mismatch("the header field `MCP-Protocol-Version` is missing")),
-        Some(field) if !equals_string(field, version) => {
-            return Err(mismatch("`MCP-Protocol-Version` differs from the version in `_meta`"));
+        Some(field) => {
+            let is_version = match version {
+                Ok(known) => field == known.as_bytes(),
+                Err(unknown) => equals_string(field, unknown),
+            };
+            if !is_version {
+                return Err(mismatch("`MCP-Protocol-Version` differs from the version in `_meta`"));
+            }
         }
-        Some(_) => {}
     }
     let Some(method) = message.method() else { return Ok(()) };
     match head.field("mcp-method") {
