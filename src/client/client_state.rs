@@ -105,8 +105,8 @@ pub(crate) struct ClientState<'b> {
     pub(crate) probe_abandoned: bool,
     /// Revisions in the late response to the abandoned probe.
     pub(crate) late_revisions: Revisions,
-    /// Whether the client repeated the probe after a refusal: a stateless server missed the probe timeout and refused
-    /// `initialize`, or refused a revision that its error names as supported. The client repeats such a probe once.
+    /// Whether the client repeated the probe after a refusal, which the client does once. A stateless server may refuse
+    /// `initialize` after the probe timeout, or may refuse a revision that its error names as supported.
     pub(crate) refused_probe_repeated: bool,
     /// Whether the client repeated the probe because bytes of the response were lost. The client does this once.
     pub(crate) lost_probe_repeated: bool,
@@ -385,7 +385,8 @@ impl<'b> ClientState<'b> {
             }
             _ => (Ok(()), None),
         };
-        // A message that does not fit into an empty buffer never fits. The cancellation of a task is then omitted.
+        // A message that does not fit into an empty buffer never fits. If the message cancels a task, the client omits
+        // it. Otherwise the request fails.
         if written.is_err() && !self.peer.output.is_empty() {
             return false;
         }

@@ -76,8 +76,8 @@ impl ClientState<'_> {
         self.unsent_connect = Some((revision, trigger));
     }
 
-    /// Extends the expired timeout of the connecting request by [`READ_TIME`], but only once, and only after an event:
-    /// the caller may not have read the response yet. Returns whether the timeout was extended.
+    /// Extends the expired timeout of the connecting request by [`READ_TIME`]. This happens only once, and only right
+    /// after an event, because the caller may not have read the response yet. Returns whether the timeout was extended.
     pub(crate) fn extend_connect(&mut self) -> bool {
         let Some(connecting) = &mut self.connecting else { return false };
         if self.peer.line_event != LineEvent::Handled || self.connect_extended {
@@ -160,7 +160,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Repeats the probe after a refusal. The caller must check that the client has not done this before.
+    /// Repeats the probe after a refusal. The caller must check that the client has not repeated a refused probe
+    /// before.
     pub(crate) fn repeat_refused_probe(&mut self, revision: Revision) {
         self.refused_probe_repeated = true;
         self.send_connect_request(revision, Trigger::Probe);

@@ -116,10 +116,10 @@ pub enum Event<'a> {
         subscription: Option<Ticket>,
     },
     /// New space in the transmit buffer after a [`SendError::Busy`](crate::SendError::Busy), or after a
-    /// [`SendError::Full`](crate::SendError::Full) while a queued message held a slot.
+    /// [`SendError::Full`](crate::SendError::Full) that occurred while a queued message held a slot.
     Writable,
-    /// A failed keep-alive: the server does not respond to pings, or reads nothing while the transmit buffer has no space
-    /// for a ping.
+    /// A failed keep-alive: the server does not respond to pings, or reads nothing while the transmit buffer has no
+    /// space for a ping.
     PeerUnresponsive,
     /// A protocol error that the client has handled.
     ProtocolError(ProtocolError),

@@ -294,7 +294,7 @@ impl ClientState<'_> {
             .ok_or(SendError::NotConnected)?;
         let mut valid = true;
         let sent = self.resend(ticket, method, &mut |out, state| {
-            // The server has stored the parameters of the call that became the task.
+            // For a task, write only the id, because the server has the parameters of the call.
             match task {
                 Some(tasks) => (tasks.hooks.write_id)(state, out),
                 None => valid = params.write(out),

@@ -21,7 +21,7 @@ pub(crate) struct KeepAliveHooks {
     /// otherwise `false`. If the settings demand the end of the connection, also closes the input.
     pub(crate) advance: fn(&mut Client<'_>) -> bool,
     /// Returns the time of the next ping, or the deadline of the current ping. Returns `None` if the client is not
-    /// connected, or has no such time.
+    /// connected, or if neither time is set.
     pub(crate) deadline: fn(&ClientState<'_>) -> Option<Millis>,
     /// Records a response to a ping. Returns `false` if no ping had this id.
     pub(crate) record_response: fn(&mut ClientState<'_>, Json<'_>) -> bool,

@@ -85,10 +85,10 @@ fn handle_error_without_id(
 /// Processes a line that is not valid JSON, or that the decoder discarded.
 ///
 /// If the line is the response to a request in flight, this request ends with a failure. If the response to the probe
-/// lost bytes, the function returns the error. The function also repeats the probe, unless the probe was already
-/// repeated or the input has ended. For any other line, except a response to a ping, returns the error. If the member
-/// `method` shows that the line is a request, and the id is intact and not too long, also responds with the error.
-/// Sends no response in the stateless era.
+/// lost bytes, the function returns the error. In this case, the function also repeats the probe, unless the probe was
+/// already repeated or the input has ended. For any other line, except a response to a ping, returns the error. A line
+/// with the member `method` counts as a request. If its id is intact and not too long, the function also responds to
+/// this request with the error, except in the stateless era.
 pub(crate) fn handle_unreadable_line(
     state: &mut ClientState<'_>,
     input: &LineDecoder<'_>,
@@ -445,8 +445,9 @@ impl ClientState<'_> {
         self.peer.in_flight.release(ticket);
     }
 
-    /// Fails the latest request on a stream that has closed, if the request awaits its response. Exceptions: a probe
-    /// makes the client fall back to the handshake if possible. A request about a task makes the client poll the task.
+    /// Fails the latest request on a stream that has closed, if the request awaits its response. Exceptions: if the
+    /// request is a probe, the client falls back to the handshake if possible. If the request is about a task, the
+    /// client polls the task.
     pub(crate) fn fail_exchange(&mut self, stream: StreamId) {
         match self.find_on_stream(stream) {
             IssuedId::Request(ticket) if self.peer.awaits_response(ticket) => {

@@ -176,8 +176,8 @@ impl ClientState<'_> {
     }
 
     /// Stores the additional `_meta` of a request that the client may send again: a list, a resumable request or a
-    /// subscription. Returns `false` only if the `_meta` of a list does not fit. Any other such request fails only if
-    /// the client has to send it again.
+    /// subscription. Returns `false` only if the `_meta` of a list does not fit. For the other requests, a `_meta` that
+    /// does not fit is a failure only if the client has to send the request again.
     #[cold]
     #[inline(never)]
     pub(crate) fn store_meta(&mut self, ticket: Ticket, method: Method, more: Json<'_>) -> bool {

@@ -1,8 +1,8 @@
 //! Streamed arguments: a string argument may be larger than the receive buffer.
 //!
-//! The server removes each chunk from the line before the line is complete. The complete line is a call with the rest
-//! of the string. Only an [`ArgumentHook`] refers to the code for chunks, so that a server without streamed arguments
-//! does not link this code.
+//! The server removes each chunk from the line before the line is complete. The complete line is a call whose argument
+//! has only the rest of the string. Only an [`ArgumentHook`] refers to the code for chunks, so that a server without
+//! streamed arguments does not link this code.
 
 use crate::framing::LineDecoder;
 use crate::json::partial::{PartialEntry, after_value, first_member, next_entry, object_text, string_length};
@@ -61,8 +61,8 @@ impl<'a> ArgumentChunk<'a> {
 
     /// Returns the text as base64.
     ///
-    /// If the client writes the base64 without line breaks, each chunk has a whole number of groups. The rest of the
-    /// string, in the [`Call`](crate::server::Call), then also has a whole number of groups.
+    /// If the client writes the base64 without line breaks, each chunk has a whole number of groups of four characters.
+    /// So does the rest of the string, in the [`Call`](crate::server::Call).
     #[must_use]
     pub fn base64(&self) -> Base64<'a> {
         Base64::new(Str::trusted(self.text.as_bytes()))
@@ -144,8 +144,8 @@ struct FoundArgument<'c> {
 }
 
 impl FoundArgument<'_> {
-    /// Returns whether a call has this argument. Of several members with the same name, the last one counts, so the
-    /// call may have another tool or another string.
+    /// Returns whether a call has this argument. Of several members with the same name, the last one counts in a call.
+    /// So the tool or the string of the call may differ from the found ones.
     fn is_last(&self, line: &[u8], call: &Spans) -> bool {
         let name = rpc::view(line, call.subject).string();
         let mut found = [Span::MISSING];
@@ -205,7 +205,7 @@ fn next_chunk(server: &mut Server<'_>) -> bool {
         input.cut_from_string(Span { start, end: start.wrapping_add(held) });
         return false;
     }
-    // The server reads the bytes before the string again for each chunk. The work stays linear, because each chunk
+    // For each chunk, the server reads the bytes before the string again. The work stays linear, because each chunk
     // takes at least an eighth of the buffer.
     let limit = input.limit();
     if start > limit.wrapping_sub(limit / 8) || !input.scanner().is_valid() {

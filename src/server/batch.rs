@@ -239,7 +239,7 @@ fn collect(state: &mut ServerState<'_>, length: usize) {
     let comma = usize::from(to > from);
     let end = to.saturating_add(comma).saturating_add(response.len());
     if let Some(target) = batch.buffer.reborrow().ensure(end).and_then(|all| all.get_mut(to..end)) {
-        // The first response overwrites the comma.
+        // The first response overwrites the comma, because `comma` is 0.
         copy(target, b",");
         copy(target.get_mut(comma..).unwrap_or_default(), response);
         *(if in_line { &mut counts.end } else { &mut counts.open_end }) = end as u32;

@@ -109,8 +109,8 @@ impl<'a> Call<'a> {
     /// Responds with structured content and a text copy. The text is for clients that do not support structured
     /// content.
     ///
-    /// In debug builds with the features `std` and `derive`, the server compares the content with the tool's output
-    /// schema in a static catalog. If the content does not match, the response is a failure that names the invalid
+    /// In debug builds with the features `std` and `derive`, the server checks the content against the output schema of
+    /// a tool in a static catalog. If the content does not match, the response is a failure that names the invalid
     /// member.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(self, value: &T) {

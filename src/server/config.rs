@@ -65,9 +65,9 @@ pub struct Limits {
     pub id: usize,
     /// The maximum nesting of a message. Default and upper bound: 128.
     pub depth: u8,
-    /// The timeout, in milliseconds, of a deferred request for which the application sets no timeout. With the feature
-    /// `alloc` of this crate, progress restarts the timeout. Each chunk of a [chunked](crate::server::Call::chunked)
-    /// response also restarts the timeout.
+    /// The timeout, in milliseconds, of a deferred request for which the application sets no timeout. Each chunk of a
+    /// [chunked](crate::server::Call::chunked) response restarts the timeout. With the feature `alloc` of this crate,
+    /// progress also restarts the timeout.
     ///
     /// Default: `None`. With `None`, the timeout is one minute if the caller lends the slots, so that a forgotten
     /// request does not take a slot forever. With slots on the heap, there is no timeout.
@@ -153,7 +153,7 @@ impl Default for Limits {
 /// The policy for a second `initialize` on an open session.
 ///
 /// Under both policies, a client may repeat `initialize` until `notifications/initialized`, or until the session
-/// handles a request other than `ping` and `logging/setLevel`. A refused unknown method does not count.
+/// handles a request other than `ping` and `logging/setLevel`. A request with an unknown method does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecondInitialize {
     /// The server refuses the request with an error (-32600), and the session continues.
@@ -163,8 +163,8 @@ pub enum SecondInitialize {
     /// [keeps](crate::server::TaskTable::keep_on_reset) its tasks.
     ///
     /// This policy is for a UART, which has no connections: a new client sends the second `initialize`. The new client
-    /// may reuse the id of a request in flight. Before the handshake is complete, the server also restarts the session
-    /// if `initialize` reuses such an id.
+    /// may reuse the id of a request in flight. Before the handshake is complete, an `initialize` with the id of a
+    /// request in flight also restarts the session.
     ///
     /// A server of [several sessions](crate::server::Session), such as one over HTTP, refuses a second `initialize`
     /// under both policies, because the restart would drop the requests of all sessions.
@@ -249,7 +249,7 @@ impl<'i> ServerConfig<'i> {
 
     /// Sets the icons (since `2025-11-25`).
     ///
-    /// In `2026-07-28` the icons are part of every result. Use short links there, or
+    /// In `2026-07-28` the icons are part of every result. If the server supports this revision, use short links or
     /// [anonymous results](ServerConfig::anonymous_results).
     #[must_use]
     pub const fn icons(mut self, icons: &'i [Icon<'i>]) -> Self {

@@ -102,7 +102,8 @@ pub(crate) fn handle_message(
             state.invalid_in_a_row = 0;
             handle_response(state, line, scanner, class, spans)
         }
-        // An error without an id may be a response to a message of the server, so it does not reset the count.
+        // An error without an id may be a response to a message of the server, so this error does not reset
+        // `invalid_in_a_row`.
         Class::ErrorWithoutId => state.fail(error_without_id(rpc::view(line, scanner.span(Member::Error)))),
         Class::Invalid(why) | Class::Unanswerable(why) => {
             let id = may_need_response(class).then(|| scanner.valid_id(line).bytes(line));
@@ -140,8 +141,8 @@ impl ServerState<'_> {
         Received::Failed
     }
 
-    /// Responds to an invalid message with an error, and reports the error. After too many errors without an id, sends
-    /// no response, and reports only `Muted`.
+    /// Responds to an invalid message with an error, and reports the error. If the error has no id, and too many
+    /// consecutive errors without an id precede this error, sends no response, and reports only `Muted`.
     ///
     /// If `id` is empty or too long, the error has no id. [`Limits::invalid_in_a_row`](crate::server::Limits) limits
     /// consecutive errors without an id.

@@ -122,7 +122,7 @@ pub enum Event<'a> {
     Progress(Progress<'a>),
     /// The client's roots have changed. The application can [request](Server::request) the new roots. The server emits
     /// this event only if the client declared `roots.listChanged`, and only after [`Server::request`], [`Server::ping`]
-    /// or [`Server::replace_session`] has succeeded once.
+    /// or [`Server::replace_session`] has succeeded on this connection.
     RootsChanged,
     /// The transmit buffer has space again. The server emits this event after
     /// [`SendError::Busy`](crate::SendError::Busy), after a chunk of which the buffer took only [a

@@ -93,7 +93,7 @@ pub(crate) trait Sealed {
     /// Writes the feature's pending notifications while the output has space.
     fn write_notifications(&self, _: &mut ServerState<'_>) {}
 
-    /// Writes the members of this filter of `subscriptions/listen` that belong to the feature.
+    /// Writes the members that belong to the feature, from this filter of `subscriptions/listen`.
     fn write_filter(&self, _filter: Json<'_>, _: &mut Writer<'_>) {}
 
     /// Returns whether the feature declares `resources.subscribe`.
@@ -303,9 +303,8 @@ impl<'r, 'b> Request<'r, 'b> {
         received
     }
 
-    /// Emits the request as an event. Refuses invalid input responses if a request of this kind may have
-    /// them. If `refuse_when_full` is set and
-    /// the server has slots, also refuses a request while every slot is taken.
+    /// Emits the request as an event. Refuses invalid input responses if a request of this kind may have them. If
+    /// `refuse_when_full` is set and the server has slots, also refuses a request while every slot is taken.
     #[inline]
     pub(crate) fn emit_request(&mut self, kind: RequestKind, event: MakeEvent) -> Received {
         let (limit, taken) = (self.state.peer.in_flight.limit(), self.state.peer.in_flight.len());

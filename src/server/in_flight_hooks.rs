@@ -1,4 +1,4 @@
-//! `InFlightHooks`: the server's requests in flight: ids, expired deadlines, `notifications/cancelled`, errors.
+//! `InFlightHooks`: ids, expired deadlines, cancellations and errors of the server's requests in flight.
 //!
 //! The server calls this module only through [`InFlightHooks`], so that a server without slots does not link the
 //! module.
@@ -16,8 +16,8 @@ use crate::server::reply::Pending;
 use crate::server::server_state::{RequestTable, ServerState};
 use crate::time::Millis;
 
-/// Hooks of requests in flight. A server has these hooks once `Server::in_flight` or a similar method has set the
-/// slots, or `Server::replace_session` was called.
+/// Hooks of requests in flight. A server has these hooks once the caller has set the slots, or has called
+/// `Server::replace_session`.
 pub(crate) struct InFlightHooks {
     find: fn(&RequestTable<'_>, Json<'_>, StreamId) -> Option<Ticket>,
     id: for<'t> fn(&'t RequestTable<'_>, Ticket) -> &'t [u8],

@@ -23,7 +23,7 @@
 //!
 //! A server can also request input from its client: see [`input`](crate::input). In the handshake era the application
 //! calls [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` the application calls
-//! [`Call::require_input`]. [`InputRequests`] does both for the tools of a `Router`.
+//! [`Call::require_input`]. [`InputRequests`] requests the input of a `Router`'s tools in both eras.
 //!
 //! The server writes the protocol objects of this module and of the crate root. A client reads an object with a view,
 //! whose name ends with `View`: [`Tool`] with [`ToolView`](crate::client::ToolView).

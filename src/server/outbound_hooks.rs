@@ -44,8 +44,8 @@ pub(crate) struct OutboundHooks {
     /// Handles the deadline of a request. Starts the timeout, or ends the request.
     pub(super) on_deadline: fn(&mut ServerState<'_>, Ticket),
 
-    /// Writes the cancellation of the first request in the queue, unless its response has arrived meanwhile. The caller
-    /// must have reserved the space.
+    /// Writes the cancellation of the first request in the queue, unless the server has received its response. The
+    /// caller must have reserved the space.
     pub(super) write_cancelled: fn(&mut ServerState<'_>, Ticket),
 
     /// Fails all outbound requests that await a response. Each failure causes an event. With `true`, also discards all

@@ -101,7 +101,7 @@ impl Server<'_> {
         if self.state.keep_alive_hooks.is_some_and(|hooks| (hooks.advance)(self)) {
             return true;
         }
-        // A line must not replace the error of a message about a task.
+        // If a message about a task has set a pending error, emit this error before a line can replace it.
         self.state.peer.pending_error.is_some() || self.handle_next_line() || self.drain()
     }
 

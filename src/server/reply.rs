@@ -45,8 +45,8 @@ impl<'a> Pending<'a> {
 /// Access to the [`ServerState`] behind a [`Reply`].
 ///
 /// The trait object hides the lifetime of the state, so that a `Reply` has only one lifetime. Every server links the
-/// methods of the trait. Therefore only operations that differ for a call that has become a task have their own
-/// methods.
+/// methods of the trait. An operation therefore has its own method only if it works differently for a call that has
+/// become a task.
 pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn Act);
 
@@ -243,7 +243,7 @@ impl<'a> Reply<'a> {
         outcome
     }
 
-    /// Sends a log message as text, related to this request.
+    /// Sends a log message that relates to this request, as text.
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`](crate::server::Logging).
@@ -257,7 +257,7 @@ impl<'a> Reply<'a> {
         })
     }
 
-    /// Sends a log message as a JSON value, related to this request. `data` writes the value.
+    /// Sends a log message that relates to this request, as a JSON value. `data` writes the value.
     ///
     /// # Errors
     /// The errors of [`log`](Reply::log). [`SendError::Unwritable`] also means that `data` does not write exactly one

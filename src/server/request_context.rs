@@ -10,7 +10,7 @@ use crate::server::change_set::ChangeSet;
 use crate::server::chunks::ChunkState;
 use crate::server::pending_event::RequestKind;
 
-/// The properties of a request that determine its response. Each slot stores one.
+/// The properties of a request that determine its response. Each slot of an inbound request stores a `Context`.
 #[derive(Debug, Clone, Copy)]
 pub struct Context {
     pub(crate) kind: RequestKind,
@@ -98,8 +98,8 @@ impl Inbound<Context> {
     }
 
     /// Returns whether the request ends when this stream closes. Returns `true` for deferred requests and subscriptions
-    /// of the stateless era on this stream. Also returns `true` for deferred requests of a session if this stream
-    /// stands for the session, and for a chunked response that has begun on this stream.
+    /// of the stateless era on this stream, and for chunked responses that have begun on this stream. If this stream
+    /// stands for a session, also returns `true` for the deferred requests and the chunked responses of the session.
     pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
         let has_owner = self.context.revision().era() == Era::Stateless || self.context.is_keyed();
         let is_owned = has_owner && self.owner() == stream;

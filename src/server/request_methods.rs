@@ -62,8 +62,8 @@ macro_rules! request_methods {
         impl<'a> $request<'a> {
             /// Returns the declared capabilities as JSON, with `experimental` and `extensions`.
             ///
-            /// The object is empty before `2026-07-28`: use
-            /// [`Connected::capabilities`](crate::server::Connected::capabilities) instead.
+            /// Before `2026-07-28`, the object is empty.
+            /// [`Connected::capabilities`](crate::server::Connected::capabilities) then has the declared capabilities.
             #[must_use]
             pub fn client_capabilities(&self) -> $crate::json::Json<'a> {
                 let declared = self.meta().get($crate::protocol::meta::CLIENT_CAPABILITIES);
@@ -190,7 +190,8 @@ macro_rules! input_methods {
                 self.parts.input_responses.state.string()
             }
 
-            /// Returns whether the response may [require input](Self::require_input): since `2026-07-28`.
+            /// Returns whether the response may [require input](Self::require_input): see
+            /// [`Reply::can_require_input`](crate::server::Reply::can_require_input).
             #[must_use]
             pub fn can_require_input(&self) -> bool {
                 self.parts.reply.can_require_input()

@@ -25,7 +25,7 @@ impl Server<'_> {
     /// Removes and returns the kind of the last response that the server has written since this method was last called.
     /// The server records the kind of a [chunked](crate::server::Call::chunked) response at the end of the response.
     ///
-    /// An adapter calls the method before and after its handler, or before and after a
+    /// An adapter calls the method before and after it runs a handler or responds with a
     /// [`Reply`](crate::server::Reply). `None` after the handler means that the handler has not responded, or that it
     /// responds in [chunks](crate::server::Call::chunked).
     #[must_use]

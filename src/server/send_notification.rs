@@ -37,7 +37,7 @@ impl Server<'_> {
             .notify(routing, method, &mut |out: &mut Writer<'_>| out.members_checked(&mut params).is_ok())
     }
 
-    /// Sends a notification of an extension that belongs to a request in flight.
+    /// Sends an extension's notification that belongs to a request in flight.
     ///
     /// `ticket` must belong to a subscription ([`Listening::ticket`](crate::server::Listening::ticket)), or to a
     /// request of an extension that the application [deferred](crate::server::ExtensionRequest::defer). `params` writes
@@ -63,8 +63,7 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the session has another revision, or the client did not declare `elicitation.url`.
-    /// [`SendError::NotConnected`], [`SendError::Busy`], [`SendError::Unwritable`]: as for
-    /// [`request`](Server::request).
+    /// [`SendError::NotConnected`], [`SendError::Busy`], [`SendError::Unwritable`]: as for [`notify`](Server::notify).
     pub fn elicitation_complete(&mut self, id: &str) -> Result<(), SendError> {
         let session = self.ready_session()?;
         let supported = session.capabilities.has(ClientCapabilities::ELICITATION_URL);

@@ -138,13 +138,13 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the handshake of the current [session](Server::replace_session) is not complete,
-    /// and the related request belongs to no other session; or the connection is ending. The server does not know
-    /// whether the handshake of another session is complete, and sends the request. [`SendError::Unsupported`]: the
-    /// client did not declare the capability, the revision of the client or of the related request does not have the
-    /// request, or the related call has become a task [automatically](crate::server::Tasks::automatic).
-    /// [`SendError::Gone`]: the related request has ended, or its response is
-    /// [chunked](crate::server::Call::chunked). [`SendError::Full`]: every slot is taken. [`SendError::Busy`]: the
-    /// transmit buffer has no space, or the space is reserved for other messages;
+    /// and the related request belongs to no other session; or the connection is ending. If the related request belongs
+    /// to another session, the server does not check the handshake, because the server does not have the state of that
+    /// session. [`SendError::Unsupported`]: the client did not declare the capability, the revision of the client or of
+    /// the related request does not have the request, or the related call has become a task
+    /// [automatically](crate::server::Tasks::automatic). [`SendError::Gone`]: the related request has ended, or its
+    /// response is [chunked](crate::server::Call::chunked). [`SendError::Full`]: every slot is taken.
+    /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages;
     /// [`Event::Writable`](crate::server::Event::Writable) reports new space. [`SendError::Unwritable`]: the request
     /// exceeds the size limit of a response, or is not valid.
     pub fn request(&mut self, input: &dyn Input, options: RequestOptions) -> Result<Ticket, SendError> {
@@ -160,8 +160,10 @@ impl Server<'_> {
     /// Any response, even an error, shows that the client is alive.
     ///
     /// # Errors
-    /// The errors of [`request`](Server::request). For a ping, [`SendError::Unsupported`] has only reasons in the
-    /// related request.
+    /// The errors of [`request`](Server::request), with two differences. The handshake need not be complete:
+    /// [`SendError::NotConnected`] means that the server has not responded to `initialize`, or that the connection is
+    /// ending. [`SendError::Unsupported`] means that the related request belongs to the stateless era, or has become a
+    /// task.
     pub fn ping(&mut self, options: RequestOptions) -> Result<Ticket, SendError> {
         let connected = matches!(self.state(), State::Negotiated | State::Serving | State::Ready);
         let current = self.state.peer.session.filter(|_| connected).ok_or(SendError::NotConnected);

@@ -24,8 +24,8 @@ impl<'b> Server<'b> {
     /// stack, [`init`](Server::init) creates the server in place.
     ///
     /// The server refuses a line that does not fit into `rx`, unless a [streamed](crate::server::Tool::streamed)
-    /// argument makes the line too long. If a response does not fit into `tx`, the server sends an error response
-    /// instead. Only a [chunked](crate::server::Call::chunked) response may be longer than `tx`.
+    /// argument makes the line too long. If a response does not fit into `tx`, the server replaces the response with an
+    /// error. Only a [chunked](crate::server::Call::chunked) response may be longer than `tx`.
     ///
     /// # Errors
     /// The receive buffer is too small for a request id, or the transmit buffer is too small for the server's own

@@ -52,9 +52,10 @@ pub(crate) struct FoundString {
 impl ContentWalk {
     pub(crate) const START: ContentWalk = ContentWalk { at: 0, blocks: 0, place: Place::Start };
 
-    /// Returns the next string of content, or `None` if no such string has begun. Returns the same string again unless
-    /// the caller has removed its text, or has called [`skip_string`](ContentWalk::skip_string). `line` is the received
-    /// part of the line, and `result` is the offset of the result. With `is_task`, this result is a task.
+    /// Returns the next string of content, or `None` if no such string has begun. A further call returns the same
+    /// string, unless the caller has removed its text, or has called [`skip_string`](ContentWalk::skip_string). `line`
+    /// is the received part of the line, and `result` is the offset of the result. With `is_task`, this result is a
+    /// task.
     pub(crate) fn next_string(&mut self, line: &[u8], result: usize, is_task: bool) -> Option<FoundString> {
         loop {
             match self.place {

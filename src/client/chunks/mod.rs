@@ -152,11 +152,11 @@ impl Client<'_> {
     /// a member whose name has escapes. If the result has two members with the same name, the content of both arrives.
     /// An [observer](crate::Observer) sees the message without its content.
     ///
-    /// Some servers write the `id` after the result. The client then emits the chunks of a large result only if no
-    /// other request awaits a response. The client checks the `id` at the end of the message. If the `id` does not
-    /// belong to this request, the request fails with [`RequestFailure::Invalid`], and the application must discard the
-    /// chunks. If several requests await responses, and a large result has its `id` at the end, the request of that
-    /// result fails with [`RequestFailure::TooLong`].
+    /// Some servers write the `id` after the result. If exactly one request awaits a response, the client then assumes
+    /// that a large result belongs to this request, and emits the chunks. At the end of the message, the client checks
+    /// the `id`. If the `id` does not belong to the assumed request, this request fails with
+    /// [`RequestFailure::Invalid`], and the application must discard the chunks. If several requests await responses,
+    /// and a large result has its `id` at the end, the request of that result fails with [`RequestFailure::TooLong`].
     ///
     /// ```
     /// use mcp_proto::client::{ChunkData, Client, Event, Options};

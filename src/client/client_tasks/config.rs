@@ -55,8 +55,8 @@ impl<'i> ClientConfig<'i> {
 }
 
 impl<'b> Client<'b> {
-    /// Lends the table of the tasks that the client runs. The client ignores the table unless the configuration calls
-    /// [`ClientConfig::client_tasks`].
+    /// Lends the table of the tasks that the client runs. The client ignores the table unless
+    /// [`ClientConfig::client_tasks`] has enabled these tasks.
     ///
     /// # Errors
     /// [`ConfigError::TxTooSmall`]: the transmit buffer is too small for a response about a task.

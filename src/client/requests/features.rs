@@ -68,7 +68,8 @@ impl Client<'_> {
     ///
     /// # Errors
     /// Same as [`list_resources`](Client::list_resources). [`SendError::Unsupported`]: the server has no resource
-    /// subscriptions, or the revision is `2026-07-28`. In `2026-07-28`, call [`listen`](Client::listen) instead.
+    /// subscriptions, or the revision is `2026-07-28`. In `2026-07-28`, [`listen`](Client::listen) subscribes to
+    /// resources.
     pub fn subscribe(&mut self, uri: &str, options: Options<'_>) -> Result<Ticket, SendError> {
         self.require_feature(WireFeature::ResourceSubscriptions, ServerCapabilities::RESOURCES_SUBSCRIBE)?;
         self.begin_with_uri(methods::RESOURCES_SUBSCRIBE.name, uri, options)

@@ -44,7 +44,7 @@ impl TaskLimits {
     /// Returns the time until the next poll of a task: the server's suggestion or the default, within the limits.
     pub(crate) fn interval(&self, task: Json<'_>) -> Millis {
         let suggested = poll_interval(task).unwrap_or(self.interval);
-        // `clamp` would panic if the bounds are in the wrong order.
+        // Not `clamp`, because `clamp` panics if the bounds are in the wrong order.
         suggested.min(self.longest_interval).max(self.shortest_interval)
     }
 }

@@ -349,8 +349,8 @@ impl<'a> Call<'a> {
     ///
     /// Outside [message mode](Server::message_mode), the server sends no other message until the response is complete.
     /// The client's requests wait, and methods that send other messages fail with [`Busy`](SendError::Busy). In message
-    /// mode, such as over HTTP, the server sends other responses meanwhile. A message that waits for space has
-    /// precedence over the chunks. In this mode, several responses may be open. After
+    /// mode, such as over HTTP, the server also sends other responses before the chunked response is complete. A
+    /// message that waits for space has precedence over the chunks. In this mode, several responses may be open. After
     /// [`Event::Writable`](crate::server::Event::Writable), the application continues each open response.
     ///
     /// ```

@@ -80,8 +80,8 @@ macro_rules! list {
             ///
             /// `entry` must return the entry at an index, counted from 0, or `None` after the last entry. The function
             /// may call `entry` several times with one index. The page omits an entry that is too large for any page,
-            /// or has raw JSON that is not an object. If the requested position is past the last entry, the response is
-            /// an error (-32602). In both cases, the next event reports a [`ProtocolError`].
+            /// or has raw JSON that is not an object. If a requested position other than 0 has no entry, the response
+            /// is an error (-32602). In both cases, the next event reports a [`ProtocolError`].
             pub fn $method<'t>(self, entry: impl FnMut(usize) -> Option<$entry<'t>>) {
                 self.parts.reply.$method(entry);
             }

@@ -33,7 +33,8 @@ use crate::time::Millis;
 /// The application turns a call into a [task](crate::server::Task) with
 /// [`Call::into_task`](crate::server::Call::into_task). The feature needs a table: see
 /// [`Server::tasks`](crate::Server::tasks). In `2026-07-28`, clients subscribe to tasks with the feature
-/// [`Subscriptions`](crate::server::Subscriptions).
+/// [`Subscriptions`](crate::server::Subscriptions) or
+/// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions).
 ///
 /// Tasks differ between the revisions:
 ///
@@ -68,8 +69,8 @@ impl Tasks {
     /// attribute `tool` supports tasks with the item `task_support = optional`. If the function runs outside of the
     /// event loop, the adapter defers its calls.
     ///
-    /// - `2026-07-28`: a call of a client that declares the extension becomes a task. While the connection ends, a call
-    ///   stays a call, unless the table [keeps](crate::server::TaskTable::keep_on_reset) tasks.
+    /// - `2026-07-28`: a call of a client that declares the extension becomes a task. While the connection ends, no
+    ///   call becomes a task, unless the table [keeps](crate::server::TaskTable::keep_on_reset) tasks.
     /// - `2025-11-25`: a deferred call becomes a task only if the client requests a task. The call then becomes a task
     ///   at the next poll. A call to which the application responds before that poll gets its result, although the
     ///   specification requires a task. Respond after the next poll, or use

@@ -52,8 +52,8 @@ pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ti
         table.slots.release(ticket);
         return true;
     };
-    // An ending connection waits for calls, but not for tasks. So a call stays a call, because the client could not get
-    // the result of a task. Exceptions: the table keeps its tasks, or a client of `2025-11-25` has requested the task.
+    // An ending connection waits for calls, but not for tasks. Do not convert the call, so that the client gets the
+    // result. Exceptions: the table keeps its tasks, or a client of `2025-11-25` has requested the task.
     let is_ending = state.peer.lifecycle.state() == State::Draining;
     if is_ending && !table.keeps_on_reset && pending.context.revision().has(WireFeature::TasksExtension) {
         table.slots.release(ticket);

@@ -313,7 +313,7 @@ impl ServerState<'_> {
 
 impl TaskTable<'_> {
     /// Adds an input request to the payload, which is the object of input requests. Fails, and restores the payload, if
-    /// the payload would exceed `limit` bytes.
+    /// the key repeats, the input is not valid, or the payload would exceed `limit` bytes or the text of the slot.
     fn append_input_request(
         &mut self,
         ticket: Ticket,

@@ -130,7 +130,8 @@ impl Task<'_> {
     /// In `2026-07-28` the client gets the input request with the task, and the text of the slot stores the input
     /// request. In `2025-11-25` the server sends a request, which takes a slot of [`Server::in_flight`]. If a session
     /// of the user waits for the result, that session gets the request. Otherwise the session of the task gets the
-    /// request. If the slot cannot store the key beside the status message, the response deletes the status message.
+    /// request. If the slot cannot store the key beside the status message, the server deletes the status message when
+    /// the response arrives.
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have the

@@ -88,8 +88,8 @@ const TASK: u8 = 2;
 /// Flag of a removed entry.
 const REMOVED: u8 = 4;
 
-/// Where an entry stores the offsets of its two children. The stored offset 0 means that there is no child, because the
-/// root begins at 0.
+/// The positions, in an entry, of the offsets of its two children. The stored offset 0 means that there is no child,
+/// because the root begins at 0.
 const CHILDREN: [usize; 2] = [9, 12];
 
 /// Stands for the link to the root, which is not stored.

@@ -92,7 +92,7 @@ impl Pipe<'_> {
         self.send("");
     }
 
-    /// Checks the output and the events since the last call, and clears both.
+    /// Checks and clears the collected output and events.
     #[track_caller]
     fn expect(&mut self, output: &[&str], events: &[&str]) {
         assert_eq!(core::mem::take(&mut self.output).lines().collect::<Vec<_>>(), output);
