@@ -42,7 +42,7 @@ impl<'i> ClientConfig<'i> {
         self
     }
 
-    /// Sets the methods of extensions that a server may request (up to `2025-11-25`).
+    /// Sets the extension methods that the client accepts in requests of a server (up to `2025-11-25`).
     ///
     /// The client emits an [`Event::ServerRequest`](crate::client::Event::ServerRequest) with an
     /// [`InputRequest::Other`](crate::client::InputRequest::Other) for such a request. The client refuses all other

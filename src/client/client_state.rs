@@ -108,7 +108,7 @@ pub(crate) struct ClientState<'b> {
     /// Whether the client repeated the probe after a refusal, which the client does once. A stateless server may refuse
     /// `initialize` after the probe timeout, or may refuse a revision that its error names as supported.
     pub(crate) refused_probe_repeated: bool,
-    /// Whether the client repeated the probe because bytes of the response were lost. The client does this once.
+    /// Whether the client repeated the probe because bytes of the response were lost, which the client does once.
     pub(crate) lost_probe_repeated: bool,
     /// Whether `notifications/initialized` waits to be written.
     pub(crate) initialized_pending: bool,

@@ -48,8 +48,8 @@ pub(crate) struct PendingResponse {
 /// The outcome of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PendingOutcome {
-    /// A result. `member` is the span of its [required member](Method::member), missing if the method or the result has
-    /// none.
+    /// A result. `member` is the span of its [required member](Method::member). The span is missing if the method or
+    /// the result has no such member.
     Result {
         result: Span,
         member: Span,

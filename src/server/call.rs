@@ -16,8 +16,8 @@ use crate::server::server_state::ServerState;
 /// A tool call (`tools/call`), with its response methods. The arguments are in the receive buffer.
 ///
 /// A response method consumes the call. Only [`chunked`](Call::chunked), [`into_task`](Call::into_task) and
-/// [`defer`](Call::defer) can fail. These methods then return the call. If the application drops the call, the server
-/// responds with an error (-32603) at the next poll.
+/// [`defer`](Call::defer) can fail. On failure, these methods return the call. If the application drops the call, the
+/// server responds with an error (-32603) at the next poll.
 ///
 /// Specification: *Tools*, *Calling tools*.
 #[must_use = "a call needs a response"]

@@ -236,7 +236,7 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
     }
 
     /// Sends the input request of a call. If the call has ended, cancels the input request. Returns whether the call
-    /// now needs its response: the input request has an outcome, or the server cannot send it.
+    /// now needs its response, because the input request has an outcome or cannot be sent.
     fn send(&mut self, index: usize, server: &mut Server<'_>) -> bool {
         let timeout = self.timeout;
         let Some(place) = self.calls.get_mut(index) else { return false };

@@ -23,7 +23,7 @@
 //!
 //! A server can also request input from its client: see [`input`](crate::input). In the handshake era the application
 //! calls [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` the application calls
-//! [`Call::require_input`]. [`InputRequests`] requests the input of a `Router`'s tools in both eras.
+//! [`Call::require_input`]. [`InputRequests`] requests input for the tools of a `Router` in both eras.
 //!
 //! The server writes the protocol objects of this module and of the crate root. A client reads an object with a view,
 //! whose name ends with `View`: [`Tool`] with [`ToolView`](crate::client::ToolView).
@@ -204,7 +204,7 @@ pub(crate) enum Ending {
     InputEnded,
     /// The application may still respond to requests in flight.
     Grace,
-    /// The grace period has expired. The server drops the connection if the client reads no output within a second
+    /// The grace period has expired. The server drops the connection if the client reads no output for one more grace
     /// period.
     Flushing,
 }
@@ -329,7 +329,7 @@ impl Server<'_> {
     /// `subscriptions/listen`. Except in [message mode](Server::message_mode), `notifications/cancelled` follows.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the subscription has ended, or the ticket is not a subscription.
+    /// [`SendError::Gone`]: the subscription has ended, or the ticket does not belong to a subscription.
     pub fn end_subscription(&mut self, ticket: Ticket) -> Result<(), SendError> {
         self.state.end_subscription(ticket)
     }

@@ -62,8 +62,8 @@ macro_rules! request_methods {
         impl<'a> $request<'a> {
             /// Returns the declared capabilities as JSON, with `experimental` and `extensions`.
             ///
-            /// Before `2026-07-28`, the object is empty.
-            /// [`Connected::capabilities`](crate::server::Connected::capabilities) then has the declared capabilities.
+            /// Before `2026-07-28`, the object is empty. In these revisions,
+            /// [`Connected::capabilities`](crate::server::Connected::capabilities) has the declared capabilities.
             #[must_use]
             pub fn client_capabilities(&self) -> $crate::json::Json<'a> {
                 let declared = self.meta().get($crate::protocol::meta::CLIENT_CAPABILITIES);

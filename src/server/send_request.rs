@@ -137,11 +137,11 @@ impl Server<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: the handshake of the current [session](Server::replace_session) is not complete,
-    /// and the related request belongs to no other session; or the connection is ending. If the related request belongs
-    /// to another session, the server does not check the handshake, because the server does not have the state of that
-    /// session. [`SendError::Unsupported`]: the client did not declare the capability, the revision of the client or of
-    /// the related request does not have the request, or the related call has become a task
+    /// [`SendError::NotConnected`]: the connection is ending, or the handshake of the current
+    /// [session](Server::replace_session) is not complete. If the related request belongs to another session, the
+    /// server does not check the handshake, because the server does not have the state of that session.
+    /// [`SendError::Unsupported`]: the client did not declare the capability, the revision of the client or of the
+    /// related request does not have the request, or the related call has become a task
     /// [automatically](crate::server::Tasks::automatic). [`SendError::Gone`]: the related request has ended, or its
     /// response is [chunked](crate::server::Call::chunked). [`SendError::Full`]: every slot is taken.
     /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages;

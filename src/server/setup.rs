@@ -107,8 +107,9 @@ impl<'b> Server<'b> {
         Ok(())
     }
 
-    /// Lends storage for the URIs of watched resources, for the feature
-    /// [`Subscriptions`](crate::server::Subscriptions).
+    /// Sets the storage for the URIs of watched resources, for the feature
+    /// [`Subscriptions`](crate::server::Subscriptions) or
+    /// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions).
     ///
     /// Each watched resource or task takes 15 bytes plus the length of its URI or id. If the buffer is full, the server
     /// refuses `resources/subscribe` (-32603), and acknowledges `subscriptions/listen` without the resource. Without

@@ -112,8 +112,8 @@ impl<'a> ServerRequest<'a> {
         self.pending.context.stream
     }
 
-    /// Returns whether the request becomes or has become a [task](crate::client::ClientConfig::client_tasks), so that
-    /// the server fetches the response later.
+    /// Returns whether the server requests a [task](crate::client::ClientConfig::client_tasks) as the response, or the
+    /// request has become a task. The server then fetches a result later.
     #[must_use]
     pub fn is_task(&self) -> bool {
         self.pending.task.is_some()

@@ -67,9 +67,9 @@ impl ClientConfig<'_> {
     /// Allows tool calls to become tasks (since `2025-11-25`). By default, calls never become tasks.
     ///
     /// A call that becomes a task still ends with one [`Event::Response`](crate::client::Event::Response), which has
-    /// the result of the tool. The client polls the task by itself. [`Event::Task`](crate::client::Event::Task) has the
-    /// id of the task. After a restart, [`Client::resume_task`](crate::Client::resume_task) continues with this id. The
-    /// client emits the input requests of a task in the same way as the input requests of a call.
+    /// the outcome of the call. The client polls the task by itself. [`Event::Task`](crate::client::Event::Task) has
+    /// the id of the task. After a restart, [`Client::resume_task`](crate::Client::resume_task) continues with this id.
+    /// The client emits the input requests of a task in the same way as the input requests of a call.
     /// [`Client::cancel`](crate::Client::cancel) cancels the task.
     ///
     /// - `2026-07-28`: the client declares the extension, and the server decides which calls become tasks.

@@ -15,9 +15,9 @@ impl Client<'_> {
     /// Follows a task of an earlier connection, for example after a restart of the application.
     ///
     /// The client emits the same events for the returned ticket as for the call that became the task. The last event
-    /// has the result of the tool. If the server does not know the task, the last event has the server's error
-    /// (-32602). The timeout in `options` limits each poll of the task. If `options` has no maximum duration, the
-    /// [configured limit](crate::client::TaskLimits) of tasks applies.
+    /// has the outcome of the call. If the server does not know the task, this outcome is the server's error (-32602).
+    /// The timeout in `options` limits each poll of the task. If `options` has no maximum duration, the [configured
+    /// limit](crate::client::TaskLimits) of tasks applies.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tasks,

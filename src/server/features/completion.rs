@@ -115,8 +115,8 @@ pub(crate) fn begins_with(value: &(impl WriteText + ?Sized), mut typed: Chars<'_
 
 /// A request for completions of an argument: typed text and response methods.
 ///
-/// Every response method consumes the request. Only [`defer`](Self::defer) can fail. This method then returns the
-/// request. If the application drops the request, the next poll responds with an error (-32603).
+/// Every response method consumes the request. Only [`defer`](Self::defer) can fail. On failure, this method returns
+/// the request. If the application drops the request, the next poll responds with an error (-32603).
 ///
 /// ```
 /// use mcp_proto::server::Complete;

@@ -18,8 +18,8 @@ use crate::server::server_state::{ServerState, Shape};
 
 /// A request with a method of an [extension](crate::server::Extensions): method, parameters and response methods.
 ///
-/// Every response method consumes the request. Only [`defer`](Self::defer) can fail. This method then returns the
-/// request. If the application drops the request, the next poll responds with an error (-32603).
+/// Every response method consumes the request. Only [`defer`](Self::defer) can fail. On failure, this method returns
+/// the request. If the application drops the request, the next poll responds with an error (-32603).
 ///
 /// A request may stay open as a subscription of the extension: [defer](ExtensionRequest::defer) it with
 /// [`Millis::MAX`](crate::Millis::MAX), and send notifications with

@@ -84,7 +84,7 @@ impl<'e> Extensions<'e> {
         self
     }
 
-    /// Sets the members of the filter of `subscriptions/listen` that belong to the extensions (`2026-07-28`).
+    /// Sets the filter members of `subscriptions/listen` that belong to the extensions (`2026-07-28`).
     ///
     /// The acknowledgment repeats such a member, unless its value is `null` or `false`, or does not fit into the
     /// transmit buffer. [`Listening::filter`](crate::server::Listening::filter) returns the whole filter. The server

@@ -18,8 +18,8 @@ use crate::server::server_state::Shape;
 
 /// A request for a prompt (`prompts/get`): name, arguments and response methods.
 ///
-/// Every response method consumes the request. Only [`defer`](Self::defer) can fail. This method then returns the
-/// request. If the application drops the request, the next poll responds with an error (-32603).
+/// Every response method consumes the request. Only [`defer`](Self::defer) can fail. On failure, this method returns
+/// the request. If the application drops the request, the next poll responds with an error (-32603).
 ///
 /// ```
 /// use mcp_proto::server::GetPrompt;

@@ -18,8 +18,8 @@ use crate::server::server_state::Shape;
 /// A request to read a resource (`resources/read`): URI and response methods.
 ///
 /// Every response method consumes the request. Only [`chunked_text`](Self::chunked_text),
-/// [`chunked_blob`](Self::chunked_blob) and [`defer`](Self::defer) can fail. These methods then return the request.
-/// If the application drops the request, the next poll responds with an error (-32603).
+/// [`chunked_blob`](Self::chunked_blob) and [`defer`](Self::defer) can fail. On failure, these methods return the
+/// request. If the application drops the request, the next poll responds with an error (-32603).
 ///
 /// ```
 /// use mcp_proto::server::ReadResource;

@@ -43,8 +43,8 @@ pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ca
     }
 }
 
-/// Responds to a call with its task, or releases the reservation of a call that has ended or stays a call. Returns
-/// `false` if the transmit buffer has no space.
+/// Responds to a call with its task. Only releases the reservation if the call has ended, or if an ending connection
+/// could not deliver the result of the task. Returns `false` if the transmit buffer has no space.
 pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ticket: Ticket) -> bool {
     let call = table.call_of(ticket);
     let pending = call.and_then(|call| Some(Pending::in_slot(call, state.peer.in_flight.deferred(call)?)));

@@ -50,8 +50,8 @@ pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
         .and_then(|()| respond_to_waiting(state, table))
         .and_then(|()| notify_listeners(state, table));
     match sent {
-        // Keep removed tasks while messages are queued, because the cancellations of their input requests need the ids
-        // of the tasks.
+        // Keep removed tasks while messages are queued, because the cancellation of an input request needs the id of
+        // its task.
         Ok(()) if state.peer.in_flight.has_queued() => false,
         Ok(()) => {
             table.release_removed();

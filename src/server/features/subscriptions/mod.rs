@@ -52,7 +52,7 @@ use crate::server::tasks::table::TaskStorage;
 /// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions) is the same feature for an application that
 /// refuses some subscriptions.
 ///
-/// Clients can subscribe to resources only if the caller lends a buffer for the URIs: see
+/// Clients can subscribe to resources only if the caller provides a buffer for the URIs: see
 /// [`Server::subscription_buffer`](crate::Server::subscription_buffer).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Subscriptions;
