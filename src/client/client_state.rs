@@ -426,9 +426,9 @@ impl<'b> ClientState<'b> {
         self.peer.write_cancellation(ticket, id, routing, reason, usize::MAX)
     }
 
-    /// Abandons a request. If the request is open at the server, the client sends a cancellation once the transmit
-    /// buffer has space. A task is cancelled only if the server supports `tasks/cancel`. A cancellation that has to
-    /// wait contains the reason only if the slot's text and the transmit buffer have space for the reason.
+    /// Abandons a request. If the request is open at the server, the client sends a cancellation as soon as the
+    /// transmit buffer has space. A task is cancelled only if the server supports `tasks/cancel`. A cancellation that
+    /// has to wait contains the reason only if the slot's text and the transmit buffer have space for the reason.
     pub(crate) fn abandon(&mut self, ticket: Ticket, reason: &str) {
         let Some(outbound) = self.peer.in_flight.outbound(ticket).copied() else { return };
         match outbound.state {

@@ -123,8 +123,8 @@ impl Client<'_> {
         })
     }
 
-    /// Emits `Writable` once after the client refused a message of the application. The event waits until all output is
-    /// sent, and no request of the server awaits space for its response. Returns whether the event is pending now.
+    /// Emits one `Writable` after the client has refused a message of the application. The event waits until all output
+    /// is sent, and no request of the server awaits space for its response. Returns whether the event is pending now.
     fn emit_writable(&mut self) -> bool {
         self.state.peer.report_writable && self.emit_writable_if_empty()
     }

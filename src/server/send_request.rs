@@ -109,10 +109,10 @@ impl Server<'_> {
     /// [`cancel`](Server::cancel) or [`reset`](Server::reset) ends it without an event. If the session ends or
     /// restarts, the outcome is [`RequestFailure::Closed`](crate::RequestFailure::Closed).
     ///
-    /// An [`OtherRequest`](crate::input::OtherRequest) has a method of an extension.
+    /// To send a request with a method of an extension, pass an [`OtherRequest`](crate::input::OtherRequest).
     ///
-    /// [Defer](crate::server::Call::defer) a call that needs the response. In `2026-07-28` servers send no requests:
-    /// see [`Call::require_input`](crate::server::Call::require_input).
+    /// If a call of the client needs the response, [defer](crate::server::Call::defer) the call. In `2026-07-28`
+    /// servers send no requests: see [`Call::require_input`](crate::server::Call::require_input).
     ///
     /// ```no_run
     /// use mcp_proto::input::{ElicitResultView, Field, Form};

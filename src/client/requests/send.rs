@@ -155,8 +155,8 @@ impl Client<'_> {
         self.state.reply(ticket)
     }
 
-    /// Notifies the server that the roots have changed. The client sends the notification once the transmit buffer has
-    /// space. Until then, further calls cause no further notification.
+    /// Notifies the server that the roots have changed. The client sends the notification as soon as the transmit
+    /// buffer has space. Until then, further calls cause no further notification.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the client has not

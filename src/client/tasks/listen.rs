@@ -59,7 +59,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Polls the task of a subscription at once, unless a request about the task is in flight.
+    /// Polls the task of a subscription at once, if the client waits for the next poll of the task.
     fn poll_watched(&mut self, listener: Ticket) {
         let id = Json::trusted(self.peer.in_flight.text(listener)).string();
         if let Some(task) = id.and_then(|id| self.find_task(|_, record| record.has_id(id)))

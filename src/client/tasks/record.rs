@@ -116,8 +116,8 @@ impl ClientState<'_> {
             && in_flight.set_text_after(ticket, HEADER, id)
     }
 
-    /// Updates the interval and the digest of a stored task. Returns whether the status, its message or its time has
-    /// changed since the last call. Returns `false` if there is no task.
+    /// Updates the interval and the digest of a stored task. Returns whether the status, the status message or the
+    /// update time differs from that of the previous call. Returns `false` if there is no task.
     pub(crate) fn update_task(&mut self, ticket: Ticket, limits: &TaskLimits, task: Json<'_>) -> bool {
         let Some(record) = self.task(ticket) else { return false };
         let (sequence, before, length) = (record.sequence, record.digest, record.id.len());

@@ -111,7 +111,7 @@ pub type CompletionHandler<C> = fn(&mut C, Complete<'_>);
 ///
 /// With an adapter for threads or tasks, use the adapter's type `Router`, which is an alias of this type:
 /// `mcp_proto_tokio::Router<Lamp>`. The alias sets `C` to the adapter's type of context, which shares the state between
-/// functions that run at the same time. The function `route` of an adapter takes only the alias.
+/// functions that run at the same time. The function `route` of an adapter accepts only a router of this alias.
 ///
 /// The router uses no heap and has no state. `C` is the context that [`handle`](Router::handle) lends to the handlers.
 /// A handler with a parameter `&T` accepts each context that implements `Borrow<T>`; `&mut T` requires `BorrowMut<T>`.
