@@ -47,7 +47,7 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let Some(NegotiatedSession { revision, capabilities, .. }) = request.state.peer.session else {
         return handle_without_session(request, method);
     };
-    // Clients of this era do not retry requests with input.
+    // Ignore these members, because clients of this era do not retry requests with input.
     (request.spans.responses, request.spans.state) = (Span::MISSING, Span::MISSING);
     let context = &mut request.pending.context;
     context.set_revision(revision);
@@ -157,7 +157,7 @@ fn initialize(request: &mut Request<'_, '_>) -> Received {
     if !first && !again {
         return request.refuse_text(ProtocolError::AlreadyInitialized, "it does not change");
     }
-    // Only a new client reuses the id of a request in flight.
+    // Also restart for the id of a request in flight, because only a new client reuses such an id.
     if let Some(restart) = restart
         && (again || request.is_duplicate(request.state.session_key.stream()))
     {

@@ -92,7 +92,7 @@ impl ServerState<'_> {
     /// Writes queued messages while the output has space. The queue holds errors of expired requests, ends of chunked
     /// responses, and cancellations of outbound requests.
     pub(crate) fn write_queued(&mut self) {
-        // While a batch is in the line, the error of an open batch's member cannot be collected.
+        // While a batch is in the line, the error of an open batch's member cannot be collected, so the queue waits.
         if self.peer.in_flight.has_queued()
             && !self.batches.in_line()
             && let Some(hooks) = self.in_flight_hooks

@@ -251,7 +251,7 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
                 }
                 matches!(waiting.stage, Stage::NotSent)
             }
-            // A reset of the server ends requests without an event.
+            // A reset of the server ends the request without an event, so check whether the request still exists.
             Stage::Sent(request) => {
                 if server.state.peer.in_flight.outbound(request).is_none() {
                     *place = None;

@@ -32,8 +32,8 @@ pub(super) static KEEP_ALIVE_HOOKS: KeepAliveHooks = KeepAliveHooks { advance, d
 
 fn advance(server: &mut Server<'_>) -> bool {
     let peer = &mut server.state.peer;
-    // After the end of input, no response can arrive. Also, `advance_keep_alive` clears the flag of sent bytes, which
-    // the end of the connection needs.
+    // After the end of input, no response can arrive. Also, `advance_keep_alive` would clear the flag of sent bytes,
+    // which `end_connection` reads.
     if peer.lifecycle.state() != State::Ready || server.input.is_ended() {
         return false;
     }

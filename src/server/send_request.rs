@@ -180,7 +180,7 @@ impl Server<'_> {
         let outbound = self.state.peer.in_flight.outbound(ticket);
         outbound.filter(|outbound| outbound.state.awaits_response()).ok_or(SendError::Gone)?;
         self.state.peer.queue_cancellation(ticket, reason);
-        // The transmit space may be reserved for a pending response.
+        // A pending response may have reserved the transmit space. A later poll then writes the cancellation.
         if !self.state.has_pending_response() {
             self.state.write_queued();
         }
@@ -238,7 +238,8 @@ impl Server<'_> {
                         return Err(SendError::Unsupported);
                     }
                     Some(inbound) => Routing::on_stream(OutboundMessageKind::Request, inbound.stream),
-                    // The call has become a task, and its requests would need the metadata of the task.
+                    // `reply` succeeds only for a call that has become a task. Refuse the request, which would need the
+                    // metadata of the task.
                     None => return Err(self.reply(during).err().unwrap_or(SendError::Unsupported)),
                 }
             }

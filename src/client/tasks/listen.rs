@@ -47,13 +47,13 @@ impl ClientState<'_> {
         if !is_granted {
             return self.abandon(listener, "");
         }
-        // The task may have changed before the subscription began.
+        // Poll the task, because it may have changed before the subscription began.
         self.poll_watched(listener);
     }
 
     /// Handles the end of the client's subscription to a task.
     pub(super) fn handle_unwatched(&mut self, listener: Ticket) {
-        // The task may change without a notification now, and its next poll may be far in the future.
+        // Poll the task now, because it may change without a notification, and its next poll may be far in the future.
         if self.open_request(listener).is_some_and(|it| it.state == OutboundState::Listening) {
             self.poll_watched(listener);
         }

@@ -54,7 +54,7 @@ impl ClientState<'_> {
         let Some(task) = self.created_task(kind, result).map(|task| task.json()) else { return };
         let Some(id) = task.get("taskId").filter(|id| id.kind() == Kind::String) else { return };
         let has_ended = status_of(task).is_none_or(TaskStatus::is_terminal);
-        // The server may repeat the response to a call whose task the client follows.
+        // Do not cancel a task that the client follows: the server may have repeated the response to its call.
         if !has_ended && self.find_task(|_, record| id.string().is_some_and(|id| record.has_id(id))).is_none()
         {
             self.cancel_late_task(id);
@@ -200,7 +200,7 @@ impl ClientState<'_> {
             || request.state == OutboundState::NeedsInput && status.is_terminal();
         let has_result = self.has(WireFeature::TasksExtension) && status == TaskStatus::Completed;
         match is_relevant {
-            // Only the response to a poll arrives in chunks.
+            // Poll for the result, because only the response to a poll arrives in chunks.
             true if has_result && request.flags.has(Flags::CHUNKED) => self.poll_task(ticket),
             true => self.handle_task(ticket, task),
             false => {}

@@ -65,7 +65,7 @@ impl ClientState<'_> {
             return Err(SendError::Unwritable);
         }
         let maximum = options.maximum.unwrap_or(tasks.limits.maximum);
-        // The progress token of the original call is unknown.
+        // Request no progress, because the progress token of the original call is unknown.
         let options = Options { progress: false, ..options.maximum(maximum) };
         let sequence = self.peer.next_sequence;
         let name = methods::TASKS_GET.name;

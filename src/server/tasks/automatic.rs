@@ -31,7 +31,7 @@ pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ca
     let context = inbound.context;
     let RequestKind::CallTool { .. } = context.kind else { return };
     let options = (automatic.options)();
-    // A client of 2025-11-25 requests the task, and expects the task soon.
+    // A client of 2025-11-25 has requested the task, so convert the call at the next poll.
     let after = if context.revision().has(WireFeature::Tasks) { Millis::ZERO } else { automatic.after };
     let deadline = Some(state.peer.now.plus(after));
     let data = table.call_data(state, &context, options, options.ttl_for(requested));

@@ -253,7 +253,7 @@ impl ServerState<'_> {
         let (routing, session) =
             self.task_routing(ticket, data, OutboundMessageKind::Request, input.needs())?;
         self.ensure_response_space()?;
-        // The time to live of the task limits the time for the response.
+        // The request has no timeout of its own, because the time to live of the task limits the time for the response.
         let session = OutboundSession::new(session);
         let outbound = Outbound::new(Millis(u64::MAX), Flags::NONE, session);
         let request = self.write_request(routing, outbound, input.method(), &mut |_, out| {
@@ -348,7 +348,7 @@ impl TaskTable<'_> {
         if written && self.payload(ticket).len() <= limit {
             return Ok(());
         }
-        // Restores the text as it was before.
+        // Restores the text that the slot had before this call.
         let (start, rest): (_, &[u8]) = if is_first { (length, b"") } else { (brace.start, b"}") };
         let end = self.slots.text(ticket).len();
         self.slots.splice_text(ticket, start..end, rest);

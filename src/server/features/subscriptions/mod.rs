@@ -130,7 +130,7 @@ fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
         ),
         Err(AddError::TooLong) => request.invalid_params("`uri` is too long for a change notification"),
         Err(AddError::Refused) => {
-            // The client may have subscribed before it lost the permission.
+            // End an earlier subscription, because the client may have lost the permission since.
             registry.remove(&subject, in_flight.seed());
             // The application has decided about the resource, so the server does not report the error.
             let pending_error = request.state.peer.pending_error;
