@@ -29,8 +29,8 @@ pub trait Machine: sealed::Sealed {
     /// harmless.
     ///
     /// The timeout of a request may expire while the application handles an event of a message. The machine then
-    /// extends the timeout once, by 100 milliseconds, because the response may have arrived unread. In the same case,
-    /// the timeout of a keep-alive ping restarts.
+    /// extends the timeout once, by 100 milliseconds, because the caller may not have read the response yet. The
+    /// timeout of a keep-alive ping that expires during such an event restarts.
     fn poll(&mut self, now: Millis) -> Action<'_>;
 }
 
@@ -57,7 +57,7 @@ pub enum Next<'a> {
     /// Read some bytes. No bytes are waiting to be written.
     Read(Receive<'a>),
     /// Wait for a reply of the application, or for the [deadline](Io::deadline). [`Io::next`] consumes the [`Io`], so
-    /// the caller must read the deadline first.
+    /// the caller must read the deadline before the call of `next`.
     ///
     /// The machine has no bytes to write and accepts no input.
     Wait,
@@ -131,8 +131,9 @@ pub struct Receive<'a> {
 }
 
 impl<'a> Receive<'a> {
-    /// Returns whether the machine accepts input. The machine refuses input after the end of input, and while
-    /// unhandled input fills the receive buffer. In message mode, a single unhandled message blocks further input.
+    /// Returns whether the machine accepts input. The machine refuses input after the end of input or of the
+    /// connection, and while unhandled input fills the receive buffer. In message mode, a single unhandled message
+    /// blocks further input.
     #[inline]
     #[must_use]
     pub fn is_ready(&self) -> bool {

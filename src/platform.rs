@@ -127,8 +127,8 @@ pub(crate) fn copy_few(target: &mut [u8], source: &[u8]) -> bool {
     is_copied
 }
 
-/// Copies only the first and the last `N` bytes of `source`, which may overlap, and returns both. Copies nothing and
-/// returns `None` if `source` is shorter than `N` or longer than `target`.
+/// Copies only the first `N` and the last `N` bytes of `source`, and returns both parts. The parts may overlap. Copies
+/// nothing and returns `None` if `source` is shorter than `N` or longer than `target`.
 #[inline]
 pub(crate) fn copy_ends<const N: usize>(target: &mut [u8], source: &[u8]) -> Option<[[u8; N]; 2]> {
     let ((first, _), (_, last)) = (source.split_first_chunk()?, source.split_last_chunk()?);

@@ -396,7 +396,7 @@ impl Fields {
 
 impl Named {
     /// Generates the value of the field. For a missing field without a default, the code returns an error, unless the
-    /// type has a value for this case.
+    /// type has a value for missing fields, as an `Option` does.
     fn value_or_default(&self, slot: &Ident) -> TokenStream {
         let name = &self.name;
         match &self.value.attributes.default {

@@ -13,7 +13,7 @@ const CRATES: [&str; 4] = ["mcp-proto", "mcp-proto-tokio", "mcp-proto-std", "mcp
 ///
 /// An adapter exports all items of `mcp-proto`, so an application with an adapter does not depend on `mcp-proto`
 /// itself. The macro searches the manifest of the package for these crates. If the application renames the dependency,
-/// or prefers an optional dependency, the application must write `#[tool(crate = path)]`.
+/// or must use an optional dependency beside an unconditional one, the application must write `#[tool(crate = path)]`.
 pub(crate) fn default_root() -> TokenStream {
     // Read again for each use, because an editor runs the macros of many packages in one process.
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();

@@ -40,8 +40,8 @@ enum Store<'b> {
     },
 }
 
-/// Size, in bytes, of the first allocation of a grown buffer, unless its limit is lower or the data needs more. Most of
-/// the memory of a new connection is two such buffers.
+/// Size, in bytes, of the first allocation of a grown buffer, unless its limit is lower or the data needs more. Two
+/// buffers of this size are most of the memory of a new connection.
 #[cfg(feature = "alloc")]
 const FIRST_SIZE: usize = 1024;
 
@@ -166,9 +166,9 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Shrinks the buffer if at most a quarter of it has been in use for [`IDLE_TIME`]. The caller must call this
-    /// method only for a [large](Buffer::is_large) buffer. `used` bytes are in use now. While this idle time runs,
-    /// returns its end. Otherwise returns `None`.
+    /// Shrinks the buffer if at most a quarter of it has been in use for [`IDLE_TIME`]. Returns the end of this time
+    /// while it runs, otherwise `None`. `used` is the number of bytes that are in use now. The caller must call this
+    /// method only for a [large](Buffer::is_large) buffer.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn shrink_by_deadline(&mut self, used: usize, now: Millis) -> Option<Millis> {
@@ -332,8 +332,8 @@ fn grow(bytes: &mut Vec<u8>, end: usize, limit: usize) -> Option<()> {
     if end > limit {
         return None;
     }
-    // The buffer at least doubles, so that it rarely grows. If `end` needs more than that, the buffer grows to only a
-    // quarter more than `end`, because `resize` zeroes all new bytes.
+    // The buffer grows to twice its size or to a quarter more than `end`, whichever is larger, so that it rarely grows.
+    // It grows no further, because `resize` zeroes all new bytes.
     let wanted = bytes.len().saturating_mul(2).max(end.saturating_add(end / 4)).max(FIRST_SIZE).min(limit);
     // A heap without space for `wanted` bytes may have space for `end` bytes.
     let size = [wanted, end].into_iter().find(|size| reserve(bytes, *size))?;

@@ -283,7 +283,8 @@ pub enum ConfigError {
     },
     /// A text buffer for requests in flight that is too small for their slots.
     TextTooSmall {
-        /// Required size in bytes, for all slots. Zero for slots on the heap.
+        /// Required size in bytes, for all slots. Zero for slots on the heap: [`Limits::id`](crate::server::Limits::id)
+        /// is then too small.
         needed: usize,
     },
     /// Invalid raw JSON of the application, such as a schema.

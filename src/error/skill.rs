@@ -24,7 +24,8 @@ error_values! {
         TooLarge = "a skill has at most 512 files and 16 MiB",
         /// The skill is in the folder of another skill.
         Nested = "the skill is in the folder of another skill",
-        /// The application reads files of the skill, but no feature `Resources` passes the requests to the application.
+        /// The application reads files of the skill, but no feature `Resources` passes requests for these files to the
+        /// application.
         NoResources = "files that the application reads need the feature `Resources`",
         /// The feature `Resources` precedes the skills in the configuration.
         Order = "`Skills` must precede `Resources` in the features",

@@ -94,7 +94,7 @@ pub enum Relation {
     /// A request on this stream.
     ///
     /// The message is a response, progress, a log message, a cancellation, or a request of a client. A request that
-    /// a server sends while it handles this request also has this relation.
+    /// a server sends [`during`](crate::server::RequestOptions::during) this request also has this relation.
     Request(StreamId),
     /// A subscription that was opened on this stream. Notifications for a deferred request of an extension also have
     /// this relation.

@@ -13,8 +13,8 @@ pub(crate) fn object_text(value: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Returns the text from the value of an object's first member with this name. Compares the names as written. Returns
-/// `None` if no such member has arrived.
+/// Returns the text that starts with the value of an object's first member with this name. Compares the names as
+/// written. Returns `None` if no such member has arrived.
 pub(crate) fn first_member<'t>(object: &'t [u8], name: &[u8]) -> Option<&'t [u8]> {
     let mut rest = object_text(object)?;
     loop {
@@ -49,8 +49,8 @@ pub(crate) fn next_entry(text: &[u8]) -> Option<PartialEntry<'_>> {
     (!value.is_empty()).then_some(PartialEntry::Member { name, value })
 }
 
-/// Returns the text from the next element of a container, or from the closing bracket, if no element follows. Returns
-/// `None` if neither has arrived.
+/// Returns the text that starts with the next element of a container, or with the closing bracket if no element
+/// follows. Returns `None` if neither has arrived.
 pub(crate) fn next_element_start(text: &[u8]) -> Option<&[u8]> {
     Some(next_item(text)).filter(|rest| !rest.is_empty())
 }

@@ -37,7 +37,7 @@ pub(super) fn text_length(bytes: &[u8]) -> usize {
     if bytes.get(run) == Some(&b'"') { run } else { text_length_from(bytes, run) }
 }
 
-/// Returns the length of a string's text, whose first escape is at `at`.
+/// Returns the length of a string's text, like [`text_length`]. The first `at` bytes contain no quote and no escape.
 #[inline(never)]
 fn text_length_from(bytes: &[u8], mut at: usize) -> usize {
     loop {

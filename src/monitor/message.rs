@@ -33,7 +33,7 @@ impl Monitor {
         self.add_unreadable(report);
         let has_batches = self.dialogue.session.revision().is_some_and(|it| it.has(WireFeature::Batches));
         if !has_batches {
-            // The receiver executes none of the messages.
+            // The receiver handles none of the messages, so the monitor records none of them.
             return report.add(Rule::Batch, "the revision of the session has no batches");
         }
         report.add_if(batch.elements().next().is_none(), Rule::Batch, "the batch is empty");

@@ -139,8 +139,8 @@ impl Monitor {
     }
 
     /// Records the end of the stream from `sender`, and returns the violations. A last line without a newline is a
-    /// violation, unless the line exceeds the [limit](Monitor::line_limit). This method also checks the content of that
-    /// line.
+    /// violation, unless the line exceeds the [limit](Monitor::line_limit). If that line is valid JSON, this method
+    /// also checks the message.
     ///
     /// At the end of the server's stream, each request of the client without a response is a violation. Cancelled
     /// requests and subscriptions need no response. If the client's stream ended first, no request needs a response,

@@ -240,8 +240,8 @@ impl Monitor {
     }
 }
 
-/// Returns whether a number may be greater than another one. A `Decimal` has the first 18 digits, so long numbers with
-/// equal digits may differ in the rest.
+/// Returns whether `number` may be greater than `other`. A `Decimal` keeps at least the first 18 digits of a number.
+/// Longer numbers with equal `Decimal` values may differ in the other digits.
 fn may_be_greater(number: &str, other: &str) -> bool {
     let is_exact = number.len().max(other.len()) <= 18;
     match Decimal::parse(number).cmp(&Decimal::parse(other)) {

@@ -190,7 +190,7 @@ impl Monitor {
         let Some(revision) = report.revision else { return };
         let Some(method) = methods::ALL.iter().find(|method| method.name == request.method) else { return };
         if request.is_stateless && !method.by_client.contains(revision) {
-            // Extensions have rules of their own.
+            // An extension has its own rules for capabilities.
             return;
         }
         let required = required_capability(method, report.sender, revision);

@@ -99,7 +99,7 @@ pub(super) enum Lookup {
     /// Only the type of the id differs.
     OtherType,
     Unknown,
-    /// The tables are full, so the monitor does not know.
+    /// A table is full, so a missing id proves nothing.
     Unclear,
 }
 

@@ -168,8 +168,8 @@ impl Monitor {
 }
 
 impl super::session::Catalog {
-    /// Adds a page of a list. A request without a cursor starts a list, and the last page completes the list, unless
-    /// the list has `LIMIT` names or more. If the page does not continue the list, the catalog becomes empty and
+    /// Adds a page of a list. The page of a request without a cursor starts a list. The last page completes the list if
+    /// the list has fewer than `LIMIT` names. If the page does not continue the list, the catalog becomes empty and
     /// incomplete.
     fn add_page(
         &mut self,

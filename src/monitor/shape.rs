@@ -30,8 +30,8 @@ pub(super) enum Shape {
     Object(&'static [Member]),
     /// An object with a tag member. The value of the tag selects the row.
     Tagged(&'static str, &'static [Row]),
-    /// An object with the members of a row if the revision has the row, and the tag member has the row's value.
-    /// Otherwise an object with the other members.
+    /// An object with a tag member. If the revision has the row, and the tag has the row's value, the object has the
+    /// members of the row. Otherwise, the object has the members in the last field.
     Variant(&'static str, Row, &'static [Member]),
     /// An object of this shape with exactly one of these members.
     Exactly(&'static [&'static str], &'static Shape),

@@ -47,8 +47,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the progress token as JSON text; empty without a token. A request in a slot must be deferred, because
-    /// the text of the slot has another meaning in other states.
+    /// Returns the progress token as JSON text; empty without a token. The request of a [`Slot`](Source::Slot) must be
+    /// in a [deferred](InboundState::is_deferred) state, because the text of the slot has another meaning in other
+    /// states.
     pub(crate) fn progress_token<'i, D: Data>(&self, in_flight: &'i InFlight<'_, D>) -> &'i [u8]
     where
         'a: 'i,

@@ -11,7 +11,9 @@ use crate::time::Millis;
 ///
 /// The idle time starts with the first message of the peer. Each complete message of the peer restarts the idle time,
 /// but a part of a message does not. `interval` and `timeout` together must therefore exceed the time that the link
-/// needs for one message. An exception is a message that arrives in chunks: each chunk restarts the idle time.
+/// needs for one message. An exception is a message in chunks: each chunk restarts the idle time. A
+/// server receives [arguments](crate::server::Tool::streamed) in chunks, and a client receives
+/// [results](crate::Client::receive_chunks) in chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Idle time, in milliseconds, after which the machine sends a ping.
@@ -91,9 +93,9 @@ impl KeepAliveState {
         self.is_active = true;
     }
 
-    /// Records that a part of a message has arrived at `now`. This part restarts the idle time or, while a ping is in
-    /// flight, its timeout, because the response to the ping can only follow the message. A deadline that has expired
-    /// does not change.
+    /// Records that a part of a message has arrived at `now`. Restarts the idle time or, while a ping is unsent or in
+    /// flight, the timeout of the ping, because the response to the ping can only follow the message. A deadline that
+    /// has expired does not change.
     pub(crate) fn record_part(&mut self, now: Millis) {
         let time = if self.ping == PingState::None { self.interval } else { self.timeout };
         if self.deadline > now && self.deadline != NEVER {
@@ -101,9 +103,9 @@ impl KeepAliveState {
         }
     }
 
-    /// Returns the action whose deadline has expired at `now`. If `follows_event`, the response to a ping may have
-    /// arrived while the application handled an event, so the timeout restarts. If `has_read`, the peer has read output
-    /// since the last call, or has read all output. The timeout of an unsent ping then restarts.
+    /// Returns the action that is due at `now`. If `follows_event`, the response to a ping may have arrived while the
+    /// application handled an event. The expired timeout of a ping then restarts. If `has_read`, the peer has read
+    /// output since the last call of this method, or has read all output. The timeout of an unsent ping then restarts.
     fn due(&mut self, now: Millis, follows_event: bool, has_read: bool) -> Due {
         if !self.is_enabled {
             return Due::Nothing;

@@ -42,13 +42,14 @@ pub(crate) trait Role {
     /// The sequence number of the next outbound request. A server stores no such number, because each slot counts its
     /// own requests.
     type Sequence: Copy + Default;
-    /// Number of ids that each sequence number reserves for requests without a slot, in addition to one id per slot.
+    /// Number of ids per sequence number for requests without a slot. Each sequence number also has one id for each
+    /// slot.
     const OTHER_IDS: u32;
     /// Whether progress can restart the timeout of an outbound request. `false` for a server, so that a server does not
     /// link the code for the restart.
     const PROGRESS_EXTENDS: bool;
 
-    /// Resolves the id that contains this sequence number and this index: see [`Peer::id_at`].
+    /// Resolves the id that [`Peer::id_at`] returns for this sequence number and this index.
     fn find_issued(peer: &Peer<'_, Self>, sequence: u64, index: u32) -> IssuedId
     where
         Self: Sized;

@@ -21,8 +21,9 @@ pub trait Observer {
     /// `outcome` is the error if the machine refused or dropped the message.
     fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>);
 
-    /// Receives one piece of a [chunked](crate::server::Call::chunked) response: the bytes that one call writes. All
-    /// pieces together are one message. `line` does not receive this message.
+    /// Receives one piece of a [chunked](crate::server::Call::chunked) response: the bytes that one call of a method
+    /// such as [`Chunks::text`](crate::server::Chunks::text) writes. All pieces together are one message. `line` does
+    /// not receive this message.
     ///
     /// By default, the observer ignores the piece.
     fn piece(&mut self, piece: &[u8], is_last: bool) {

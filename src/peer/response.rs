@@ -126,7 +126,8 @@ impl<'a> RpcError<'a> {
     /// Returns the probable meaning of an error code that the specification leaves open.
     ///
     /// Returns `None` while connecting, and for codes without a known meaning. `2026-07-28` forbids the interpretation
-    /// of codes that the specification leaves open, so its only hint is [`ErrorHint::ResourceNotFound`].
+    /// of codes that the specification leaves open, so the only hint in this revision is
+    /// [`ErrorHint::ResourceNotFound`].
     #[must_use]
     pub fn hint(&self) -> Option<ErrorHint> {
         Some(match (self.era?, self.code()) {

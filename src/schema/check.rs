@@ -50,8 +50,8 @@ impl core::error::Error for SchemaViolation {}
 /// - references within the schema by JSON pointer without percent encoding
 ///
 /// The function ignores all other references and keywords, such as `pattern` and `format`. Beside `patternProperties`,
-/// the function also ignores `additionalProperties`. The function applies at most 65536 schemas to parts of the value,
-/// nested at most 128 levels deep, and accepts the remaining parts. The function is for tests: a value that passes may
+/// the function also ignores `additionalProperties`. The function applies at most 65536 schemas, and at most 128 nested
+/// schemas, and accepts the parts of the value beyond these limits. The function is for tests: a value that passes may
 /// still violate the schema.
 ///
 /// ```

@@ -265,7 +265,7 @@ macro_rules! numbers {
 
 numbers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64);
 
-/// The literals are floats, but the running program uses only their decimals.
+/// The literals are floats. At run time, the program uses only the decimals with the same values.
 impl Number for Decimal {
     type Bound = f64;
 

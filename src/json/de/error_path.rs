@@ -12,9 +12,9 @@ pub(super) enum Step<'de> {
     Element(usize),
 }
 
-/// The steps of one error, the innermost first. If the decoding of a container fails, dropping its
-/// `Elements` or `Members` records a step. Results
-/// of the decoder do not contain the steps, because each result would copy all steps on the stack.
+/// The steps of one error, the innermost first. If the decoding of a container fails, dropping its `Elements` or
+/// `Members` records a step. Results of the decoder do not contain the steps, because each result would copy all steps
+/// on the stack.
 pub(super) struct ErrorPath<'de> {
     steps: [Step<'de>; CAPACITY],
     count: usize,

@@ -47,7 +47,7 @@ use serde_core::de::{Deserialize, Deserializer, Visitor};
 /// # Errors
 ///
 /// Returns an error with a path if the text does not fit the type. The caller must pass valid JSON, such as the text
-/// of an event; invalid text is not always rejected. Empty text counts as an empty object, like absent call
+/// of an event; invalid text is not always rejected. Empty text counts as an empty object, because a call may have no
 /// arguments.
 pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, TypedError> {
     let mut decoder = Decoder {

@@ -177,8 +177,9 @@ impl Scanner {
         };
     }
 
-    /// Adds the start of `text`, up to `tail`, to the partial name of a member at depth one. An escape at depth two
-    /// stops the index. A short escape or a byte that is not ASCII rules out every [`Member`](super::Member).
+    /// Adds the start of `text`, up to `tail`, to the partial name of a member at depth one. An escape in a name
+    /// at depth two leaves the index unknown. A short escape or a byte that is not ASCII rules out every
+    /// [`Member`](super::Member).
     // Not inlined, because the loop over escapes would otherwise spill more variables.
     #[inline(never)]
     fn add_to_name(&mut self, text: &[u8], tail: &[u8]) {

@@ -111,7 +111,7 @@ impl Scanner {
     }
 
     /// Returns the bytes after a repetition of `known`. Returns `None` if `rest` does not start with a repetition. Also
-    /// returns `None` at any depth other than that of the members of `params`, and on targets without an index.
+    /// returns `None` at any depth other than two, and on targets without an index.
     #[inline]
     fn after_known<'t>(&self, rest: &'t [u8], known: Option<&KnownObject>) -> Option<&'t [u8]> {
         if MemberIndex::IS_KEPT && self.depth == 2 { known?.after(rest) } else { None }

@@ -98,9 +98,9 @@ pub(super) fn text_run(bytes: &[u8]) -> usize {
     text_run_before(0, bytes)
 }
 
-/// Copies a short `source` to the start of `target`. Returns `false` if `source` is empty, long, longer than `target`,
-/// or not a [`text_run`] as a whole; `target` may then have changed. The function is faster than a loop only with
-/// [`VECTORS`].
+/// Copies a short `source` to the start of `target`. Returns `false` if `source` is empty, longer than two words,
+/// longer than `target`, or not a [`text_run`] as a whole; `target` may then have changed. The function is faster than
+/// a loop only with [`VECTORS`].
 #[inline]
 pub(super) fn copy_short(target: &mut [u8], source: &[u8]) -> bool {
     if source.len() > BYTES.wrapping_mul(2) {

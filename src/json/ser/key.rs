@@ -7,7 +7,7 @@ use serde_core::ser::{self, Serialize, Serializer};
 
 /// A serializer that accepts text. If `KEY` is `true`, the text is a member name, which may also be a number or a
 /// boolean. Otherwise, the text is a JSON value. The serializer rejects containers and `null`. `KEY` is a constant
-/// parameter, so that a [`Decimal`](crate::Decimal) links no floating-point code.
+/// parameter, so that the code for JSON values, such as a [`Decimal`](crate::Decimal), links no floating-point code.
 pub(super) struct TextOnly<'w, 'a, const KEY: bool> {
     writer: &'w mut Writer<'a>,
 }

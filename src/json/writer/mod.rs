@@ -105,8 +105,8 @@ impl<'a> Writer<'a> {
         Mark { at: self.at, last: self.last, overflowed: self.overflowed }
     }
 
-    /// Discards all output since the mark and clears an overflow that followed the mark. Ignores a mark beyond the
-    /// output, such as a mark of another writer, and a mark before the value that the caller writes.
+    /// Discards all output since the mark and clears an overflow that followed the mark. Ignores a mark that is beyond
+    /// the output, or before the value that the caller writes.
     pub fn rollback(&mut self, mark: Mark) {
         if mark.at >= self.floor && mark.at <= self.at {
             self.at = mark.at;

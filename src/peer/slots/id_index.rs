@@ -87,7 +87,7 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    // Not inlined, because most slots of a client hold no id of the peer.
+    // Not inlined, because a client rarely calls this method: most of its slots hold no id of the peer.
     #[inline(never)]
     pub(crate) fn unlink_id(&mut self, ticket: Ticket) {
         let slot = self.taken_slot_mut(ticket).filter(|slot| slot.id_length > 0);

@@ -81,7 +81,7 @@ impl core::fmt::Debug for TaskOptions {
     }
 }
 
-/// The conditions under which a deferred call automatically becomes a task: see
+/// The time after which a deferred call automatically becomes a task, and the options of this task: see
 /// [`Tasks::automatic`](crate::server::Tasks::automatic).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AutomaticTasks {

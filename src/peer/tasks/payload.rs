@@ -11,8 +11,8 @@ use crate::rpc::code;
 use crate::time::Millis;
 
 impl TaskTable<'_> {
-    /// Stores the start of a task's text: the progress token or, if a deferred request became the task, the ticket of
-    /// this request. Returns `false` if the token does not fit.
+    /// Stores the start of a task's text: the progress token or, if a deferred request became or may become the task,
+    /// the ticket of this request. Returns `false` if the token or ticket does not fit.
     pub(crate) fn set_token(&mut self, ticket: Ticket, token: &[u8]) -> bool {
         let Ok(length) = token.len().try_into() else { return false };
         let is_stored = self.slots.splice_text(ticket, 0..0, token);
@@ -66,7 +66,7 @@ impl TaskTable<'_> {
     }
 
     /// Stores the response to a call like [`store`](TaskTable::store). If the response does not fit or is not valid,
-    /// stores an error instead, and also returns an error for the application.
+    /// stores an error as the payload, and returns an error for the application beside the state.
     pub(crate) fn store_or_refuse(
         &mut self,
         ticket: Ticket,

@@ -32,9 +32,9 @@ pub(crate) const LONGEST_MESSAGE: usize = 128;
 /// Fields of a task's slot, without its text.
 ///
 /// The text consists of the progress token, the message about the status, and the payload. If a deferred request became
-/// the task, the ticket of this request takes the place of the token. A client stores the kind of the request after the
-/// ticket. The payload is JSON. An open task of `2026-07-28` stores its open input requests. An ended task stores its
-/// result or error.
+/// or may become the task, the ticket of this request takes the place of the token. A client stores the kind of the
+/// request after the ticket. The payload is JSON. An open task of `2026-07-28` stores its open input requests. An ended
+/// task stores its result or error, unless the application keeps it.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskData {
     pub(crate) random: Random,
@@ -55,8 +55,8 @@ pub struct TaskData {
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) revision: Revision,
     pub(crate) state: TaskState,
-    /// Whether the payload is the result or error of the task. If an ended task has no such payload, the application
-    /// keeps the result or error.
+    /// Whether the payload is the result or error of the task. If a completed or failed task has no such payload, the
+    /// application keeps the result or error.
     pub(crate) is_stored: bool,
     /// Whether to add empty structured content if the result has none.
     pub(crate) pad_structured: bool,
@@ -306,7 +306,7 @@ impl<'b> TaskTable<'b> {
         }
     }
 
-    /// Records the time of a change of a task, and that its notification is pending.
+    /// Records the time at which a task has changed, and marks the notification about the change as pending.
     pub(crate) fn touch(&mut self, ticket: Ticket, now: Millis) {
         let time = self.wall_time(now);
         if let Some(data) = self.slots.get_mut(ticket) {

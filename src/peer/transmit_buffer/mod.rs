@@ -15,7 +15,7 @@ use crate::platform::shift;
 #[cfg(feature = "alloc")]
 use crate::time::Millis;
 
-/// Unsent bytes that a growing buffer may hold in addition to a message of the maximum size.
+/// Maximum number of unsent bytes in a growing buffer, in addition to a message of the maximum size.
 const UNSENT_LIMIT: usize = 64 * 1024;
 
 pub(crate) struct TransmitBuffer<'b> {
@@ -172,7 +172,7 @@ impl<'b> TransmitBuffer<'b> {
         self.link.start >= self.end
     }
 
-    /// Returns whether bytes were sent since the last call.
+    /// Returns whether bytes were sent since the last call of this method.
     pub(crate) fn take_sent_flag(&mut self) -> bool {
         core::mem::take(&mut self.link.has_sent)
     }

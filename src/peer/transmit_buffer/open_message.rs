@@ -1,6 +1,7 @@
 //! The open message: a message that grows piece by piece while the peer reads it.
 //!
-//! A *piece* is a part of a chunked response: the bytes that one call writes.
+//! A *piece* is a part of a chunked response: the bytes that one call of a method such as
+//! [`Chunks::text`](crate::server::Chunks::text) writes.
 //!
 //! In line mode, the open message is the last message in the buffer. While this message is open, no other message may
 //! be written. Every piece leaves space for the end of the message, so that the message can end at any time.
@@ -12,8 +13,8 @@ use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::Writer;
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer, UNSENT_LIMIT, Writable};
 
-/// Minimum space for the pieces of a message. [`take_writable`](TransmitBuffer::take_writable) waits for half of the
-/// space, which must hold the longest escape sequence or the longest character.
+/// Minimum space for the pieces of a message. [`take_writable`](TransmitBuffer::take_writable) waits for only half of
+/// the space, so this half must hold the longest escape sequence or the longest character.
 const MIN_SPACE: usize = 16;
 
 impl TransmitBuffer<'_> {

@@ -12,7 +12,8 @@ use crate::protocol::revision::{Revision, WireFeature};
 /// A field of a [`Form`](super::Form). A field is optional by default: see [`required`](Field::required).
 ///
 /// The written schema omits or replaces the features that a revision lacks. Multiple-choice fields, and defaults other
-/// than booleans, exist from `2025-11-25` on. In older revisions, the user chooses only one value.
+/// than booleans, exist from `2025-11-25` on. In older revisions, the user of a multiple-choice field chooses only one
+/// value.
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'a> {
     name: &'a str,

@@ -110,7 +110,7 @@ impl ListedObject for Resource<'_> {
 ///
 /// The pattern is a URI template (RFC 6570) with variables `{name}` and `{+name}`. In a URI, a value of `{name}` may
 /// contain reserved characters only in percent-encoded form, such as `%2F` for `/`. The decoded value may contain these
-/// characters. A value of `{+name}` may have any characters. No `{name}` may follow a `{+name}`.
+/// characters. A value of `{+name}` may contain reserved characters as they are. No `{name}` may follow a `{+name}`.
 ///
 /// ```
 /// use mcp_proto::server::ResourceTemplate;

@@ -12,8 +12,8 @@
 /// assert_eq!(DIGEST[..4], [0xba, 0x78, 0x16, 0xbf]);
 /// ```
 ///
-/// In a `const` or `static`, the compiler computes the digest. For much more than 100 KiB, allow the compiler's lint
-/// `long_running_const_eval`.
+/// In a `const` or `static`, the compiler computes the digest. If `bytes` are much more than 100 KiB, allow the
+/// compiler's lint `long_running_const_eval`.
 #[must_use]
 pub const fn sha256(bytes: &[u8]) -> [u8; 32] {
     let (mut blocks, tail) = bytes.as_chunks::<64>();

@@ -133,7 +133,7 @@ pub(crate) fn duration(value: Json<'_>) -> Option<Millis> {
 }
 
 /// Reads a number of at least 0 in any notation, such as `6e4`. A value beyond the range of `u64` becomes the maximum.
-/// Returns `None` if the number has a sign, or a fraction other than zero.
+/// Returns `None` if the number begins with a minus sign, or has a fraction other than zero.
 #[cold]
 pub(crate) fn whole_number(text: &[u8]) -> Option<u64> {
     if text.starts_with(b"-") {
