@@ -15,14 +15,14 @@ pub(crate) const BARE_METAL: bool = cfg!(target_os = "none");
 /// Whether a bare-metal processor reads an unaligned word with one instruction.
 ///
 /// The value is true for ARM processors with atomic operations, which `cfg` can detect: the Cortex-M3 and later, but
-/// not the Cortex-M0. It is also true for a Cortex-M23, although this processor reads only aligned words.
+/// not the Cortex-M0. The value is also true for a Cortex-M23, although this processor reads only aligned words.
 pub(crate) const UNALIGNED_WORDS: bool =
     BARE_METAL && cfg!(all(target_arch = "arm", target_has_atomic = "32"));
 
 /// Whether a bare-metal processor divides 32 bits with one instruction.
 ///
-/// The value is true for ARM processors since the Cortex-M3. It is also true for 32-bit RISC-V, although cores without
-/// the extension M cannot divide.
+/// The value is true for ARM processors since the Cortex-M3. The value is also true for 32-bit RISC-V, although cores
+/// without the extension M cannot divide.
 const DIVIDES_WORDS: bool = UNALIGNED_WORDS || BARE_METAL && cfg!(target_arch = "riscv32");
 
 /// Marks a branch as rare: the compiler places its code away from the frequent code. Does nothing at run time.

@@ -5,9 +5,9 @@ use core::time::Duration;
 
 /// A point in time or a duration, in milliseconds.
 ///
-/// All points in time must come from one clock that never runs backwards. Its origin does not matter, because the
-/// machine uses only differences between points. The machine never reads a clock. The same input at the same times
-/// therefore gives the same output.
+/// All points in time must come from one clock that never runs backwards. The origin of the clock does not matter,
+/// because the machine uses only differences between points. The machine never reads a clock. The same input at the
+/// same times therefore gives the same output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Millis(pub u64);

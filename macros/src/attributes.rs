@@ -413,7 +413,7 @@ impl FieldAttributes {
         if self.skip && (kinds.contains(&true) || is_named) {
             return error("a field that is skipped is not in the schema");
         }
-        // The macro compares floats only. Bounds that are integers may be constants, so the compiler compares them.
+        // The macro compares floats only. Integer bounds may be constants, so the compiler compares integer bounds.
         let float = |expression: Option<&Expr>| Literal::parse(expression?)?.float();
         let (minimum, maximum) = (float(self.minimum.as_ref()), float(self.maximum.as_ref()));
         let default = self.literal_default().and_then(Literal::float);

@@ -1,4 +1,4 @@
-//! Code generation for named fields: their nodes of the schema, and decoding.
+//! Code generation for named fields: nodes of the schema, and decoding.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};

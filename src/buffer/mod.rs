@@ -333,7 +333,7 @@ fn grow(bytes: &mut Vec<u8>, end: usize, limit: usize) -> Option<()> {
         return None;
     }
     // The buffer grows to twice its size or to a quarter more than `end`, whichever is larger, so that it rarely grows.
-    // It grows no further, because `resize` zeroes all new bytes.
+    // The buffer grows no further, because `resize` zeroes all new bytes.
     let wanted = bytes.len().saturating_mul(2).max(end.saturating_add(end / 4)).max(FIRST_SIZE).min(limit);
     // A heap without space for `wanted` bytes may have space for `end` bytes.
     let size = [wanted, end].into_iter().find(|size| reserve(bytes, *size))?;

@@ -28,7 +28,8 @@ use crate::rpc::{Invalid, code};
 pub enum ProtocolError {
     /// A line that is not valid JSON, or that [lost bytes](crate::json::ScanErrorKind::Gap) in transit.
     NotJson(ScanError),
-    /// A line that is longer than the receive buffer. The machine discarded the bytes of the line on arrival.
+    /// A line that is longer than the receive buffer, or that exhausts the heap. The machine discarded the bytes of the
+    /// line on arrival.
     LineTooLong {
         /// Maximum length in bytes. The length of a line includes its newline.
         limit: usize,
@@ -94,7 +95,7 @@ pub enum ProtocolError {
     },
     /// A cursor that this server did not issue.
     BadCursor,
-    /// A request before the handshake.
+    /// A request before the end of the handshake.
     NotInitialized,
     /// An `initialize` request in an open session.
     AlreadyInitialized,

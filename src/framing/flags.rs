@@ -10,7 +10,8 @@ impl Flags {
     pub(super) const ENDED: Flags = Flags(1);
     /// The decoder discards the current line, because it is oversized.
     pub(super) const DISCARDING: Flags = Flags(2);
-    /// The decoder has skipped a byte order mark at the start of the current line. It skips only one mark per line.
+    /// The decoder has skipped a byte order mark at the start of the current line. The decoder skips only one mark per
+    /// line.
     pub(super) const BYTE_ORDER_MARK: Flags = Flags(4);
     /// The machine removes chunks of a string from inside the current line.
     pub(super) const CHUNKED: Flags = Flags(8);

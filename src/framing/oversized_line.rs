@@ -49,8 +49,8 @@ impl LineDecoder<'_> {
         Some((self.finish_discarded(release_length), newline.is_none()))
     }
 
-    /// Ends the scan of a discarded line and returns the line. Its kind is `TooLong`, unless the line is invalid or
-    /// blank.
+    /// Ends the scan of a discarded line and returns the line. The kind of the line is `TooLong`, unless the line is
+    /// invalid or blank.
     pub(super) fn finish_discarded(&mut self, release_length: usize) -> FoundLine {
         match LineKind::from_scan(self.scanner.finish()) {
             kind @ (LineKind::Blank | LineKind::Invalid) => FoundLine { kind, length: 0, release_length },

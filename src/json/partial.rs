@@ -31,7 +31,7 @@ pub(crate) fn first_member<'t>(object: &'t [u8], name: &[u8]) -> Option<&'t [u8]
 pub(crate) enum PartialEntry<'t> {
     /// The end of the object, with the text after the closing brace.
     End(&'t [u8]),
-    /// A member. The name may have escapes. `value` starts with the value, and continues with the text after it.
+    /// A member. The name may have escapes. `value` is the text from the start of the member's value on.
     Member { name: &'t [u8], value: &'t [u8] },
 }
 

@@ -98,9 +98,9 @@ rules! {
 
     /// A session begins with `initialize`, which occurs once.
     InitializeFirst = "initialize-first", Must, "Lifecycle, Initialization";
-    /// A client sends only pings before the response to `initialize`.
+    /// Before the response to `initialize`, a client sends no requests except pings.
     ClientBeforeResponse = "client-before-response", Should, "Lifecycle, Initialization";
-    /// A server sends only pings and log messages before `notifications/initialized`.
+    /// Before `notifications/initialized`, a server sends only pings, log messages, progress and cancellations.
     ServerBeforeInitialized = "server-before-initialized", Should, "Lifecycle, Initialization";
     /// A client sends `notifications/initialized` once, after the response to `initialize`, and before its requests.
     Initialized = "initialized", Must, "Lifecycle, Initialization";

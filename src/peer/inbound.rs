@@ -264,7 +264,7 @@ impl<R: Role> Peer<'_, R> {
         }
     }
 
-    /// Drops a deferred request of a closed connection. A later poll emits the event for its end.
+    /// Drops a deferred request of a closed connection. A later poll emits the event for the end of the request.
     pub(crate) fn drop_deferred(&mut self, ticket: Ticket) {
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
         if let Some(inbound) = self.in_flight.inbound_mut(ticket) {

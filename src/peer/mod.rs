@@ -190,7 +190,7 @@ impl<'b, R: Role> Peer<'b, R> {
         next
     }
 
-    /// Returns whether a response of the maximum size fits. If so, sets `budget` to its maximum end.
+    /// Returns whether a response of the maximum size fits. If so, sets `budget` to the maximum end of the response.
     #[inline]
     pub(crate) fn reserve_response(&mut self) -> bool {
         let fits = self.output.has_reply_space();

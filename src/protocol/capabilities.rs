@@ -210,7 +210,7 @@ impl ServerCapabilities {
 
 /// Returns whether a value declares a capability.
 ///
-/// Such a value is an object. Some implementations write `true` instead.
+/// Such a value is an object or, from some implementations, `true`.
 pub(crate) fn is_declared(value: Option<Json<'_>>) -> bool {
     matches!(value.map(Json::bytes), Some([b'{', ..] | b"true"))
 }

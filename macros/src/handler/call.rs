@@ -13,8 +13,8 @@ use crate::scope::mentions;
 
 /// The memory for all arguments of a prompt, in bytes. Only programs without a heap have this limit.
 const ARGUMENTS: usize = 256;
-/// The memory for one variable, or for the typed text of a completion, in bytes. This limit also applies only to
-/// programs without a heap.
+/// The memory for one variable, or for the typed text of a completion, in bytes. Like [`ARGUMENTS`], this limit applies
+/// only to programs without a heap.
 const TEXT: usize = 128;
 
 /// The code that calls a handler after its values are decoded, and responds.

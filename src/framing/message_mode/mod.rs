@@ -57,7 +57,7 @@ fn find(input: &mut LineDecoder<'_>, known: Option<&KnownObject>) -> Option<Foun
     Some(found)
 }
 
-/// Scans the received message. Skips a byte order mark at its start.
+/// Scans the received message. Skips a byte order mark at the start of the message.
 fn scan(input: &mut LineDecoder<'_>, known: Option<&KnownObject>) -> FoundLine {
     let bytes = input.buffer.bytes().get(..input.end).unwrap_or_default();
     if bytes.starts_with(&BYTE_ORDER_MARK) {

@@ -8,7 +8,7 @@ use crate::platform::copy;
 /// The maximum length of the object, in bytes.
 pub(crate) const CAPACITY: usize = 512;
 
-/// A copy of a valid object. One of its values, such as a progress token, may differ in a repetition.
+/// A copy of a valid object. One of the object's values, such as a progress token, may differ in a repetition.
 #[derive(Debug)]
 pub(crate) struct KnownObject {
     text: [u8; CAPACITY],

@@ -42,7 +42,7 @@ impl ser::Error for EncodeError {
 
 impl Writer<'_> {
     /// Writes any value that implements serde's `Serialize`, in the format of `serde_json`. Numbers that are not finite
-    /// become `null`. As member names, they have no JSON form.
+    /// become `null`. As member names, such numbers have no JSON form.
     ///
     /// # Errors
     ///

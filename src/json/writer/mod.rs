@@ -249,12 +249,12 @@ impl<'a> Writer<'a> {
         self.token("null");
     }
 
-    /// Writes a parsed value. Line breaks between its tokens become spaces.
+    /// Writes a parsed value. Line breaks between the tokens of the value become spaces.
     pub fn json(&mut self, value: Json<'_>) {
         self.json_bytes(value.bytes());
     }
 
-    /// Validates a JSON text and writes the text. Line breaks between its tokens become spaces.
+    /// Validates a JSON text and writes the text. Line breaks between the tokens of the text become spaces.
     ///
     /// # Errors
     ///

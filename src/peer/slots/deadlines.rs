@@ -24,8 +24,8 @@ impl<D: Data> InFlight<'_, D> {
         let index = self.slot(0)?.earliest.into();
         let slot = self.slot(index)?;
         let deadline = slot.deadline();
-        // At the time `LAST`, a deadline of `LAST` has not expired, because it stands for a later time. `NEVER` never
-        // expires.
+        // At the time `LAST`, a deadline of `LAST` has not expired, because this deadline stands for a later time.
+        // `NEVER` never expires.
         if deadline > now || deadline == now && deadline >= LAST {
             return None;
         }

@@ -18,7 +18,7 @@ use crate::peer::transmit_buffer::{Overflow, TransmitBuffer, UNSENT_LIMIT, Writa
 const MIN_SPACE: usize = 16;
 
 impl TransmitBuffer<'_> {
-    /// Permits or refuses pieces in message mode. No effect in line mode, which always permits them.
+    /// Permits or refuses pieces in message mode. No effect in line mode, which always permits pieces.
     pub(crate) fn accept_pieces(&mut self, accept: bool) {
         match (accept, self.link.writable) {
             (true, Writable::Messages) if self.is_message_mode() => {

@@ -147,7 +147,7 @@ impl<'t> Iterator for Fields<'t> {
 }
 
 /// Returns the text of a string in quotes without escapes, or of a string without quotes. Returns `None` for any other
-/// value.
+/// value. If `CHECK` is `false`, the value must be such a string.
 const fn string<const CHECK: bool>(value: &[u8]) -> Option<&[u8]> {
     match value {
         [b'"', text @ .., b'"'] if !CHECK || !contains(text, b"\"") && !contains(text, b"\\") => Some(text),

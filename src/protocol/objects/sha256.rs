@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    /// Hashes the digests of one text of each length from 0 to 200 bytes. The expected result comes from an
+    /// Hashes the digests of 201 texts, one of each length from 0 to 200 bytes. The expected result comes from an
     /// independent implementation.
     #[test]
     fn padding_of_every_length_is_that_of_the_standard() {

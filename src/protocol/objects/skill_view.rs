@@ -69,8 +69,8 @@ impl<'a> SkillView<'a> {
     /// not dynamic must also list `SKILL.md`. The files of such a skill must be in the folder of the skill, and have a
     /// size and a digest.
     ///
-    /// The URIs must consist of URI characters. They must have no empty segments, no segments `.` and `..`, and no
-    /// escaped dots, slashes, backslashes and NUL bytes. So a path made from such a URI stays in its folder.
+    /// The URIs must consist of URI characters. The URIs must have no empty segments, no segments `.` and `..`, and no
+    /// escaped dots, slashes, backslashes and NUL bytes. A path made from such a URI therefore stays in its folder.
     ///
     /// The application must not load a skill that is not valid.
     #[must_use]
@@ -99,9 +99,9 @@ impl<'a> SkillView<'a> {
     /// Returns whether the frontmatter of a `SKILL.md` has the fields of [`frontmatter`](Self::frontmatter), and no
     /// others.
     ///
-    /// Returns `None` if the text has no frontmatter, a field occurs twice, or a line of the frontmatter is not a
-    /// field with a string. The application then needs a YAML parser to compare the fields. The application must not
-    /// load the skill if the fields differ.
+    /// Returns `None` if the text has no frontmatter, a field occurs twice, or the frontmatter has YAML other than
+    /// comments and one string per line. The application then needs a YAML parser to compare the fields. The
+    /// application must not load the skill if the fields differ.
     #[must_use]
     pub fn has_frontmatter_of(&self, text: &str) -> Option<bool> {
         let fields = Fields::new(text).filter(|fields| fields.is_known())?;

@@ -183,8 +183,8 @@ fn schema_of_a_tool_has_the_type_that_the_revision_requires() {
     use crate::protocol::objects::tool::Tool;
     let both = [Revision::V2025_11_25, Revision::V2026_07_28];
     let object = r#"{"type":"object"}"#;
-    // A schema of arguments and results, its text in the list of 2025-11-25, and the text of the result schema in
-    // 2026-07-28.
+    // Each row has a schema of arguments and results, its text in a list of 2025-11-25, and its text as the schema of
+    // results in 2026-07-28.
     for (schema, old, new) in [
         ("{}", Some(object), "{}"),
         (" { } ", Some(object), "{ }"),

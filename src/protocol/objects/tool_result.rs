@@ -14,9 +14,9 @@ use crate::rpc::Object;
 
 /// Writes a tool result: content blocks, structured content and the error flag.
 ///
-/// All blocks belong to one array. Write structured content before the first block or after the last block, and `_meta`
-/// before both. Otherwise the result is not valid. The client then receives an error, and the next event is a
-/// [`ProtocolError`](crate::ProtocolError).
+/// All blocks belong to one array. Write structured content at most once, before the first block or after the last
+/// block. Write `_meta` before blocks and structured content. Otherwise the result is not valid. The client then
+/// receives an error, and the next event is a [`ProtocolError`](crate::ProtocolError).
 #[derive(Debug)]
 pub struct ToolResult<'w, 'a> {
     out: &'w mut Writer<'a>,

@@ -82,7 +82,7 @@ impl<'a> CreateMessage<'a> {
     }
 
     /// Sets the context of MCP servers that the client should include in the prompt. From `2025-11-25` on, the server
-    /// omits a context other than `None` if the client did not declare
+    /// omits a context other than [`IncludeContext::None`] if the client did not declare
     /// [`SAMPLING_CONTEXT`](ClientCapabilities::SAMPLING_CONTEXT). The client then includes no context.
     #[must_use]
     pub const fn include_context(mut self, context: IncludeContext) -> Self {
