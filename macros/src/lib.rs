@@ -49,7 +49,7 @@ use crate::handler::Kind;
 /// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default: a literal, or a variant such as `Speed::Slow` |
 /// | `#[tool(format = "date-time")]` | the format of a string, for the model; the decoder does not check it |
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
-/// | `#[tool(header = "Region")]` | clients over HTTP repeat the value in the header field `Mcp-Param-Region`, see below |
+/// | `#[tool(header = "Region")]` | clients over HTTP repeat the value in the header `Mcp-Param-Region`, see below |
 /// | `#[tool(schema = …)]` | a `Node` for a type of another crate that implements `Deserialize`; the node of an `Option` also describes `null` |
 /// | `#[serde(default)]`, `#[serde(default = "path")]` | the field may be missing |
 /// | `#[serde(rename = "…")]` | the name of the member |

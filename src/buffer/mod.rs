@@ -47,8 +47,8 @@ const FIRST_SIZE: usize = 1024;
 
 /// Maximum size, in bytes, of a buffer that does not shrink.
 ///
-/// A larger buffer has a deadline while it is idle, so a thread that waits for input needs one more system call. Dozens
-/// of short messages at once do not exceed this size.
+/// A larger buffer has a deadline while it is idle. A thread that waits for input with a deadline needs one more system
+/// call. Dozens of short messages at once do not exceed this size.
 #[cfg(feature = "alloc")]
 const MAX_KEPT: usize = 16 * 1024;
 

@@ -83,7 +83,8 @@ impl LineDecoder<'_> {
     }
 
     fn reserve(&mut self) {
-        // Grow only when little space remains. Otherwise a shrunk buffer would grow at the first bytes of a line.
+        // Grow only when little space remains, so that a buffer that has shrunk does not grow at the first bytes of a
+        // line.
         if self.read_space() < MIN_READ_AHEAD && self.is_open() {
             let ahead = self.end.saturating_add(READ_AHEAD).min(self.buffer.limit());
             let _ = self.buffer.reborrow().ensure(ahead);

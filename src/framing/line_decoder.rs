@@ -80,8 +80,8 @@ pub(crate) struct LineDecoder<'b> {
     /// Number of bytes that a release of the complete line frees. In an incomplete line with chunks, the number of
     /// bytes of the last chunk.
     pub(super) release_length: usize,
-    /// Framing of message mode, or `None` for lines. A reference, so that a program that receives lines does not link
-    /// message mode.
+    /// Framing of message mode, or `None` for lines. A reference to a table of functions, so that a program that
+    /// receives lines does not link these functions.
     pub(super) message_framing: Option<&'static MessageFraming>,
     /// Stream of the message in the buffer. Message mode only.
     pub(super) stream: StreamId,

@@ -31,7 +31,8 @@ impl LineDecoder<'_> {
 
     /// Scans and drops bytes of the discarded line.
     ///
-    /// Returns the complete line and a flag, like `scan_buffered`.
+    /// Returns the complete line, and whether the end of input completed the line without a newline. Returns `None`
+    /// while the line is incomplete.
     pub(super) fn scan_discarded(&mut self) -> Option<(FoundLine, bool)> {
         let id_size = self.id_capture_size();
         let (captured, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(id_size)?;

@@ -33,7 +33,7 @@ fn length(bytes: usize) -> usize {
 
 /// Encodes `source` in base64 with padding, as far as `target` has space. See RFC 4648, section 4.
 fn encode(target: &mut [u8], source: &[u8]) {
-    // No `zip`, because `zip` divides by the length of a group.
+    // No `zip`, because `zip` computes the number of groups, which needs a division.
     let mut groups = source.chunks(3);
     for [first, second, third, fourth] in target.as_chunks_mut().0 {
         let (a, b, c, length) = match groups.next() {

@@ -28,7 +28,8 @@ impl Writer<'_> {
     }
 
     /// Removes the closing brace of an object, so that more members can follow. Returns `false` and changes nothing if
-    /// the output does not end with a closing brace, the brace precedes `floor`, or the output has overflowed.
+    /// the output does not end with a closing brace, the brace precedes [`floor`](Writer::floor), or the output has
+    /// overflowed.
     pub(crate) fn reopen_object(&mut self) -> bool {
         self.ends_with(b'}') && self.remove_last("}")
     }
@@ -69,7 +70,8 @@ impl Writer<'_> {
     }
 
     /// Removes `token`, which the caller must have written last. The token must follow a member, or the opening brace
-    /// of an object. Returns `false` and removes nothing if the token starts before `floor`, or after an overflow.
+    /// of an object. Returns `false` and removes nothing if the token starts before [`floor`](Writer::floor), or after
+    /// an overflow.
     pub(crate) fn remove_last(&mut self, token: &str) -> bool {
         let is_own = !self.overflowed && self.at >= self.floor.saturating_add(token.len());
         if is_own {

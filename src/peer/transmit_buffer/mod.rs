@@ -23,7 +23,8 @@ pub(crate) struct TransmitBuffer<'b> {
     end: usize,
     /// Maximum size of a reply. This space must be free before the machine emits the event of a request.
     max_reply_size: usize,
-    /// Message mode only. A reference, so that a program without message mode does not link the code of headers.
+    /// Message mode only. A reference to a table of functions, so that a program without message mode does not link
+    /// these functions.
     headers: Option<&'static HeaderFormat>,
     link: Link,
     observer: Option<AttachedObserver<'b>>,

@@ -13,7 +13,8 @@ pub(crate) fn write_decimal_member(key: &str, number: Option<Decimal>, out: &mut
 /// Writes a member that is a priority, a number from 0 to 1. Writes nothing if `priority` is `None`.
 pub(crate) fn write_priority_member(key: &str, priority: Option<Decimal>, out: &mut Writer<'_>) {
     const ONE: Decimal = Decimal::new(1, 0);
-    // Sort keys suffice, because no number below one has the key of one. The order of `Decimal` would link more code.
+    // A comparison of sort keys suffices, because no number below one has the key of one. A comparison of `Decimal`
+    // values would link more code.
     let clamped = priority.map(|priority| match priority.mantissa() {
         ..0 => Decimal::ZERO,
         _ if priority.sort_key() >= ONE.sort_key() => ONE,
