@@ -50,7 +50,7 @@ pub enum ProtocolError {
     EmptyBatch,
     /// A batch with so many requests that error responses to all of them might not fit into the transmit buffer.
     BatchTooLarge {
-        /// Maximum number of requests at the time when the batch arrived.
+        /// Maximum number of requests in a batch, at the time when this batch arrived.
         limit: usize,
     },
     /// A message that is valid JSON but neither an object nor a batch.

@@ -15,8 +15,8 @@ impl Flags {
     pub(super) const BYTE_ORDER_MARK: Flags = Flags(4);
     /// The machine removes chunks of a string from inside the current line.
     pub(super) const CHUNKED: Flags = Flags(8);
-    /// The machine has emitted chunks of the current line, but the line is not the expected call. `take_aborted` has
-    /// not reported this yet.
+    /// The machine has emitted chunks of the current line, but the line is not the expected call.
+    /// [`LineDecoder::take_aborted`](super::LineDecoder::take_aborted) has not reported this yet.
     pub(super) const ABORTED: Flags = Flags(16);
     /// A part of the current line was removed before the release of the line.
     pub(super) const SHORTENED: Flags = Flags(Flags::BYTE_ORDER_MARK.0 | Flags::CHUNKED.0);

@@ -74,7 +74,7 @@ impl Flags {
     pub(crate) const NONE: Flags = Flags(0);
     /// The maximum duration has started.
     pub(crate) const STARTED: Flags = Flags(1);
-    /// The timeout runs. A timeout that does not run starts at the first poll after sending.
+    /// The timeout runs. A timeout that does not run starts at the first poll after the request was sent.
     pub(crate) const RUNNING: Flags = Flags(2);
     /// The running timeout was extended, which happens only once.
     pub(crate) const EXTENDED: Flags = Flags(4);

@@ -16,7 +16,7 @@ pub(super) struct MessageFraming {
     /// the result of an earlier scan, if the caller has parsed the message.
     pub(super) receive: fn(&mut LineDecoder<'_>, &[u8], Option<&Scanned>, StreamId),
     /// Returns the received message as a line. Drops a blank message, and then returns `None`. Also returns `None` if
-    /// the buffer has no message. The scanner skips repetitions of the known object.
+    /// the buffer has no message. The scanner skips repetitions of the object in the second argument.
     pub(super) find: fn(&mut LineDecoder<'_>, Option<&KnownObject>) -> Option<FoundLine>,
 }
 
