@@ -32,8 +32,8 @@ pub enum mcp_client_event_kind_t {
     /// `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. These functions
     /// pass no input; the client adds only the state that the server sent. `json` is the result of the server.
     MCP_CLIENT_INPUT_REQUIRED,
-    /// The client accepts requests again. This event follows `MCP_ERROR_BUSY`. It follows `MCP_ERROR_FULL` only if an
-    /// unsent message, such as a cancellation, took a slot.
+    /// The client accepts requests again. This event follows `MCP_ERROR_BUSY`. The event follows `MCP_ERROR_FULL` only
+    /// if an unsent message, such as a cancellation, took a slot.
     MCP_CLIENT_WRITABLE,
     /// An event without further data, which needs no action.
     MCP_CLIENT_OTHER,

@@ -48,7 +48,7 @@ pub(crate) fn check_not_null<T>(pointer: *const T) -> Result<(), mcp_status_t> {
 /// Returns a C array as a slice.
 ///
 /// # Errors
-/// `MCP_ERROR_NULL`: the array is NULL, and has values. NULL without values is an empty array.
+/// `MCP_ERROR_NULL`: the array is NULL, and `count` is not 0. NULL with a count of 0 is an empty array.
 ///
 /// # Safety
 /// `first` is NULL, or points to `count` values that do not change for `'a`.
@@ -64,7 +64,7 @@ pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> Result<&'a [
 /// Fills a C buffer with `value`, and returns the buffer as a slice.
 ///
 /// # Errors
-/// `MCP_ERROR_NULL`: the buffer is NULL, and has space for values. NULL without space is an empty buffer.
+/// `MCP_ERROR_NULL`: the buffer is NULL, and `count` is not 0. NULL with a count of 0 is an empty buffer.
 ///
 /// # Safety
 /// `first` is NULL, or aligned and points to space for `count` values, which nothing else uses for `'a`.

@@ -191,8 +191,8 @@ impl Current<'_> {
 }
 
 impl<'a> Current<'a> {
-    /// Returns the transfer of the last poll. Returns `None` if that poll did not return `MCP_EVENT_IO`, or another
-    /// function has invalidated the transfer.
+    /// Returns the [`Moves`] of the last poll. Returns `None` if that poll did not return `MCP_EVENT_IO`, or another
+    /// function has overwritten the `Moves`.
     pub(crate) fn moves(&mut self) -> Option<&mut Moves<'a>> {
         if let Current::Moves(moves) = self { Some(moves) } else { None }
     }

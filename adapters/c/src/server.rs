@@ -160,7 +160,7 @@ unsafe fn machine(server: *mut mcp_server_t) -> &'static mut Server<'static> {
     }
 }
 
-/// Returns the current request or transfer, which the last poll or `mcp_server_resume` stored.
+/// Returns the [`Current`] value that the last poll or `mcp_server_resume` stored.
 ///
 /// # Safety
 /// The pointer is to an initialized server. The calling function does not keep the reference after returning.

@@ -114,8 +114,8 @@ impl Tables {
     /// Checks the tables of a configuration.
     ///
     /// # Errors
-    /// `MCP_ERROR_NULL`: a table with entries is NULL, or an entry has no name or URI. `MCP_ERROR_UTF8`: a text is not
-    /// UTF-8. `MCP_ERROR_CONFIG`: two entries have the same name or URI.
+    /// `MCP_ERROR_NULL`: the array of a table is NULL although its `count` is not 0, or an entry has no name or URI.
+    /// `MCP_ERROR_UTF8`: a text is not UTF-8. `MCP_ERROR_CONFIG`: two entries have the same name or URI.
     ///
     /// # Safety
     /// The pointers of the configuration and of its entries are NULL, or valid and unchanged for the life of the

@@ -23,7 +23,8 @@ const READ_SIZE: usize = 32;
 /// other end is another `FramedPump`, or `mcp-serial-bridge --framed`. The methods have the names and contracts of
 /// [`Pump`]'s methods, and session marks are enabled. [`PumpStatus::NewSession`] also reports a restart of the other
 /// end. `LineBroken` is never returned, because lost bytes are sent again. After the machine has closed,
-/// [`PumpStatus::Closed`] is returned when the other end has received all output, or after two seconds.
+/// [`PumpStatus::Closed`] is returned when the other end has received all output, or after two seconds. If the line has
+/// ended or is closed, the pump does not wait for the other end.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -224,8 +225,8 @@ impl FramedPump {
     }
 
     /// Writes and flushes the frames that the output accepts at once, because the other end may wait for them while the
-    /// caller handles an event. Does not wait for the output: the pump would not read meanwhile, so another end that
-    /// writes before it reads would never make space.
+    /// caller handles an event. Does not wait for the output: the pump would not read meanwhile, so if the other end
+    /// writes before it reads, it would never make space.
     async fn begin_write<W: embedded_io_async::Write>(&mut self, output: &mut W, now: Millis) {
         loop {
             let (is_unflushed, has_failed) = (self.is_unflushed, self.has_reported_error);

@@ -24,10 +24,10 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// let mut uart = Halves(&RECEIVED, &TO_SEND);
 /// ```
 ///
-/// A receive interrupt that checks [`free`](Queue::free) before it takes a byte loses no byte, because the byte stays
-/// in the UART. With flow control, the UART stops the sender. Without flow control, the UART reports an overrun when
-/// its own buffer is full. If the queue is full, the handler disables the interrupt. The main loop enables the
-/// interrupt again after a step has made space:
+/// A receive interrupt that checks [`free`](Queue::free) before it takes a byte loses no byte: while the queue is full,
+/// the bytes stay in the UART. With flow control, the UART stops the sender. Without flow control, the UART reports an
+/// overrun when its own buffer is full. If the queue is full, the handler disables the interrupt. The main loop enables
+/// the interrupt again after a step has made space:
 ///
 /// ```
 /// use mcp_proto_embedded::{Queue, SESSION_MARK};
@@ -151,7 +151,8 @@ impl<const N: usize> Queue<N> {
         bytes.iter().filter(|byte| self.push(**byte)).count()
     }
 
-    /// Puts in all bytes and returns `true`. If the bytes do not fit, puts in none, records a gap, and returns `false`.
+    /// Puts in all bytes and returns `true`. If the bytes do not fit, or the queue contains two gaps, puts in none,
+    /// records a gap, and returns `false`.
     pub fn push_all(&self, bytes: &[u8]) -> bool {
         // Checked once, because the consumer may clear a gap between two bytes.
         if !self.is_open() || self.free() < bytes.len() {

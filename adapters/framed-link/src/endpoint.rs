@@ -248,13 +248,13 @@ impl Endpoint {
         }
     }
 
-    /// Makes the frame in transit due again. If no frame is in transit, an acknowledgment is due, or a hello before the
-    /// ends are connected.
+    /// Before the ends are connected, makes a hello due. Afterwards, makes the frame in transit due again, or an
+    /// acknowledgment if no frame is in transit.
     fn repeat(&mut self) {
         if !self.is_connected {
             self.due.hello = true;
         } else if self.sent_len > 0 {
-            // A frame that is not written yet is not repeated.
+            // If the frame is still due, sending it is no further repetition.
             self.is_repeated |= !self.due.data;
             self.due.data = true;
             self.timer.stop();

@@ -21,7 +21,7 @@ pub(crate) fn split_long_run(bytes: &[u8], is_member: impl Fn(u8) -> bool) -> (&
 
 /// Copies bytes to an offset. Returns the end of the copy, or `None` without an effect if the bytes do not fit.
 pub(crate) fn write_at(buffer: &mut [u8], at: usize, bytes: &[u8]) -> Option<usize> {
-    // The compiler sees that both lengths are equal, so it links no panic.
+    // The compiler sees that source and target have the same length, so the panic of `copy_from_slice` is not linked.
     buffer.get_mut(at..)?.get_mut(..bytes.len())?.copy_from_slice(bytes);
     at.checked_add(bytes.len())
 }

@@ -111,7 +111,8 @@ impl Framed {
                 router.output_confirmed(now);
             }
             if self.link.take_reset() {
-                // The board has restarted: pass the session mark to the router that a board without frames would send.
+                // The board has restarted: pass a session mark to the router, because a board without frames would send
+                // a mark.
                 router.board_input(MARK.as_bytes(), now);
             }
             let received = self.link.received();

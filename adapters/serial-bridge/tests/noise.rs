@@ -31,7 +31,8 @@ fn works(client: &mut BridgeClient, era: Era, id: u32) {
     assert_eq!(responses(client, [id].into()), 1);
 }
 
-/// Calls a tool twice. The second call must succeed. The first may meet a reset, or the rest of a damaged line.
+/// Calls a tool twice. The second call must succeed. The first call may fail because of a reset, or of the rest of a
+/// damaged line.
 fn recovers(client: &mut BridgeClient, era: Era, id: u32) {
     client.call(era, id, "hello");
     responses(client, [id].into());

@@ -34,7 +34,7 @@ fn twenty_clients(era: Era) {
         client.expect_line(r#""content":[{"type":"text","text":"0"}]"#);
         kill_in_the_middle(&mut client, era, round);
     }
-    // Each client began with a mark. The test killed each client before it could send a second mark.
+    // Each client began with a mark. The test killed each client before a second mark was sent.
     assert_eq!(board.marks(), 20);
 }
 

@@ -29,7 +29,7 @@ impl RequestHook for Recorder {
     }
 }
 
-/// Panics at the end of each request, before the hooks that were added earlier.
+/// Panics at the end of each request. The hooks that were added earlier run afterwards.
 struct Panics;
 
 impl RequestHook for Panics {

@@ -300,7 +300,7 @@ fn replaced_waker_may_hold_a_response() {
     assert_eq!(results.recv_timeout(LIMIT), Ok(()));
 }
 
-/// The unread responses take all memory for output, so the server cannot complete each of them.
+/// The unread responses take all memory for output, so the server cannot complete both.
 #[tokio::test]
 async fn shutdown_cuts_incomplete_chunked_responses() {
     let serve = Serve::new(&CONFIG).longest_answer(1 << 15);

@@ -223,8 +223,8 @@ impl HttpPump<'_> {
     /// [`HttpStatus::Closed`], also when the core server is closed and its output is written. After `Closing`, the
     /// caller should read and drop input for a short time before it closes the socket.
     ///
-    /// Before `Closing`, waits for the last flush until the deadline of `Closing`. Before `Closed`, polls the last
-    /// flush without waiting, because a lost client acknowledges nothing.
+    /// Before this method returns `Closing`, it waits for the last flush until the deadline of `Closing`. Before this
+    /// method returns `Closed`, it polls the last flush without waiting, because a lost client acknowledges nothing.
     ///
     /// The pump drops a pending future of the driver when the other direction has moved bytes, or a deadline has
     /// passed. The pump also drops the future when another task has changed the servers: see

@@ -107,8 +107,8 @@ pub struct Exchange<'b> {
 
 impl<'b> Exchange<'b> {
     /// Creates an exchange. `buffer` holds the body of a response, or one event of a stream with its id. For
-    /// `initialize`, `buffer` also holds the message in front of the body. `buffer` must have space for the longest
-    /// message.
+    /// `initialize`, `buffer` also holds the request, in front of the body of the response. `buffer` must have space
+    /// for the longest message.
     #[must_use]
     pub fn new(buffer: impl Into<Buffer<'b>>) -> Exchange<'b> {
         Exchange {

@@ -100,8 +100,9 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         }
     }
 
-    /// Closes the event stream of HTTP+SSE, and frees the `initialize` that waits for its endpoint. The next call of
-    /// [`HttpClient::poll`] returns a requested stream, so that the caller closes the connection.
+    /// Closes the event stream of HTTP+SSE, and frees the `initialize` that waits for its endpoint. If the stream was
+    /// already requested, the next call of [`HttpClient::poll`] returns its exchange, so that the caller closes the
+    /// connection.
     pub(super) fn close_legacy_stream(&mut self) {
         self.is_legacy = false;
         for exchange in self.exchanges.as_mut() {

@@ -258,10 +258,10 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Returns an exchange whose request is due: one that resumes or opens a stream, sends `initialize` again over
     /// HTTP+SSE, or ends the session. Call this method until it returns `None`.
     ///
-    /// Also returns an exchange whose stream is still open one second after a response, which possibly belongs to
-    /// another request. Also returns an exchange that has sent a notification or a response, if the server has not
-    /// responded for 30 seconds. Also returns a stream of HTTP+SSE that is no longer needed. For these exchanges,
-    /// [`request`](HttpClient::request) returns `None`: close the HTTP exchange, and pass its end to
+    /// Also returns an exchange whose stream is still open one second after a response has arrived on the stream. This
+    /// response may belong to another request. Also returns an exchange that has sent a notification or a response, if
+    /// the server has not responded for 30 seconds. Also returns a stream of HTTP+SSE that is no longer needed. For
+    /// these exchanges, [`request`](HttpClient::request) returns `None`: close the HTTP exchange, and pass its end to
     /// [`finish`](HttpClient::finish).
     pub fn poll(&mut self, now: Millis) -> Option<ExchangeId> {
         self.now = now;

@@ -118,8 +118,8 @@ impl<'b> FieldBuffer<'b> {
         self.set_value_length(offset, joined_length)
     }
 
-    /// Returns the value of a field, or `None` if the head has no such field. `name` is the part after the prefix of
-    /// `mcp-param-*`, and empty for all other fields.
+    /// Returns the value of a field, or `None` if the head has no such field. For `mcp-param-*`, `name` is the part
+    /// after the prefix. For all other fields, `name` is empty.
     pub(super) fn value(&self, field: FieldName, name: &[u8]) -> Option<&[u8]> {
         self.find_entry(field.tag(), name).map(|(_, entry)| entry.value)
     }

@@ -15,8 +15,8 @@ pub(super) type PieceHook<P> = fn(&mut HttpServer<'_, P>, PieceStep<'_, '_>) -> 
 
 /// A step of a response in pieces.
 pub(super) enum PieceStep<'s, 'i> {
-    /// Let the core server respond to the next message in pieces, unless the server also serves HTTP+SSE. In HTTP+SSE,
-    /// all responses to a client share a stream, where pieces would mix.
+    /// Permit a response in pieces to the next message, unless the server also serves HTTP+SSE. In HTTP+SSE, all
+    /// responses to a client share a stream, where pieces would mix.
     Accept(&'s mut Server<'i>),
     /// Move a piece to its exchange.
     Route { index: u16, piece: &'s [u8], is_last: bool },

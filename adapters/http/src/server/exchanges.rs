@@ -274,9 +274,9 @@ impl<'b> Exchanges<'b> {
         append(self.slots.as_mut_slice(), &mut self.ready, index, |slot| &mut slot.next_ready);
     }
 
-    /// Takes the next exchange out of the list of exchanges with output, or returns `None` if the list is empty. An
-    /// exchange in the list may have ended. If another connection continues the exchange, returns the previous
-    /// identifier first.
+    /// Takes the next exchange, which may have ended, out of the list of exchanges with output. Returns its identifier,
+    /// or `None` if the list is empty. If another connection continues the exchange, returns the previous identifier,
+    /// and the next call for the exchange returns the new one.
     pub(super) fn take_ready(&mut self) -> Option<ExchangeId> {
         let index = take_first(self.slots.as_mut_slice(), &mut self.ready, |slot| &mut slot.next_ready)?;
         let slot = self.slot_mut(index)?;

@@ -166,7 +166,8 @@ impl Accepted {
         self.json || self.anything
     }
 
-    /// Returns whether the client accepts an event stream, the only media type of a response to GET.
+    /// Returns whether the client of a GET accepts an event stream. A wildcard counts, because the response has no
+    /// other media type.
     pub(super) fn takes_stream(self) -> bool {
         self.event_stream || self.anything
     }

@@ -36,7 +36,8 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Moves held messages to the general stream of their session, as far as there is space. The messages become events
-    /// of that stream, so that the client can resume after each message. Has no effect on any other exchange.
+    /// of that stream, so that the client can resume after each message. Has no effect if the exchange is not an open
+    /// general stream.
     #[inline(never)]
     pub(super) fn send_held(&mut self, index: u16) {
         let mut from = self.replay.first();

@@ -91,7 +91,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Reports that the client has disconnected: the connection is closed, or its stream was reset.
+    /// Reports that the client has disconnected: the connection is closed, or the stream of HTTP/2 was reset.
     ///
     /// A request of `2026-07-28` is cancelled. A request of the handshake era continues, unless the core server has not
     /// received it, or its response is [chunked](HttpServer::chunked_responses).
@@ -137,7 +137,7 @@ impl<P: Policy> HttpServer<'_, P> {
         self.disconnect(index);
     }
 
-    /// Queues the report to the core server that the stream of an exchange has closed.
+    /// Queues an exchange, so that the core server learns that the stream of the exchange has closed.
     pub(super) fn close_in_core(&mut self, index: u16) {
         if let Some(slot) = self.exchanges.slot_mut(index) {
             slot.phase = Phase::Closing;
@@ -168,8 +168,8 @@ impl<P: Policy> HttpServer<'_, P> {
                 slot.phase = Phase::Detached;
                 slot.flags.remove(Flags::HEAD_SENT);
                 self.pages.release(&mut slot.output);
-                // The response to a request ends this exchange. A request that a batch cancels has no response, so a
-                // deadline checks whether the requests have ended.
+                // The response to a request ends this exchange. A request that a batch cancels has no response, so the
+                // server also checks at a deadline whether the requests of the exchange have ended.
                 let check = self.now.plus(self.config.times.stall);
                 self.exchanges.set_deadline(index, Some(check));
             }

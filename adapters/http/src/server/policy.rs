@@ -36,9 +36,9 @@ pub trait Policy {
 
     /// Returns the input schema of a tool, if the schema marks properties with `x-mcp-header`.
     ///
-    /// The server compares the fields `Mcp-Param-*` of a call with the arguments for these properties, at most 16
-    /// levels deep. A mark of more than 86 bytes has no valid field, so calls of the tool are refused. `None` means
-    /// that the schema marks no property.
+    /// For a call of `2026-07-28`, the server compares the fields `Mcp-Param-*` with the arguments for these
+    /// properties, at most 16 levels deep. A mark of more than 86 bytes has no valid field, so the server refuses the
+    /// call. `None` means that the schema marks no property.
     fn input_schema(&self, tool: &str) -> Option<&str> {
         let _ = tool;
         None

@@ -165,8 +165,8 @@ impl<'b> Replay<'b> {
         }
     }
 
-    /// Returns the first event of a stream at `from` or later, with a number above `after`, and its offset. Returns
-    /// `None` if there is no such event.
+    /// Returns the first event of a stream with a number above `after`, at the offset `from` or later. Also returns the
+    /// offset of the event. Returns `None` if there is no such event.
     pub(super) fn find(
         &self,
         from: Option<usize>,
@@ -250,8 +250,8 @@ impl<P: Policy> HttpServer<'_, P> {
         let continues = fits && (running.is_some() || is_general);
         if let Some(slot) = self.exchanges.slot_mut(index).filter(|_| continues && running.is_none()) {
             slot.flags.add(Flags::GENERAL);
-            // If no stored event of the stream has this number or a later one, the stream gets a new number. Otherwise
-            // the client could choose the numbers of events.
+            // If no stored event of the stream has this number or a later one, the stream gets a new number, so that
+            // the client cannot choose the numbers of events.
             let newest = self.replay.newest(session, stream, 0);
             if (1..=newest).contains(&number) {
                 (slot.serial, slot.events) = (stream, newest);

@@ -148,7 +148,7 @@ pub(super) fn decimal(number: u64, digits: &mut [u8; 20]) -> &str {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub(super) status: u16,
-    /// Code of the JSON-RPC error in the body, which must be negative.
+    /// Code of the JSON-RPC error in the body. The code must be negative.
     pub(super) code: i32,
     pub(super) reason: &'static str,
     pub(super) detail: Detail,

@@ -31,9 +31,9 @@ pub(super) fn status_of(kind: OutboundMessageKind, is_modern: bool) -> u16 {
 }
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Moves a message to its exchange. Holds the message if its session has no event stream, or if other held messages
-    /// of the session still wait. For a disconnected client of the handshake era, only stores the message for replay.
-    /// Returns `false` if there is no space yet.
+    /// Moves a message to its exchange. Holds a message that belongs to no request if its session has no open stream
+    /// for such messages, or if other held messages of the session still wait. For a disconnected client of the
+    /// handshake era, only stores the message for replay. Returns `false` if there is no space yet.
     ///
     /// Drops the message if the exchange has ended, or if a response in pieces has begun. Also drops a message before
     /// the response if the client or the configuration allows only JSON.

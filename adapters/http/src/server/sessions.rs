@@ -247,14 +247,14 @@ impl<'b> Sessions<'b> {
         true
     }
 
-    /// Removes one message from the number of held messages.
+    /// Reduces the number of held messages by one.
     pub(super) fn remove_held(&mut self, key: SessionKey) {
         if let Some(slot) = self.open_mut(key) {
             slot.held = slot.held.saturating_sub(1);
         }
     }
 
-    /// Removes one message from the number of held messages, and counts it as dropped.
+    /// Reduces the number of held messages by one, and counts a dropped message.
     pub(super) fn drop_held(&mut self, key: SessionKey) {
         self.remove_held(key);
         self.count_dropped();

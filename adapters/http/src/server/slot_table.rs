@@ -81,7 +81,7 @@ impl<T: Copy> Slots<'_, T> {
         }
     }
 
-    /// Adds slots to a full table. Returns the number of slots before, or `None` if the table cannot grow.
+    /// Adds slots to a full table. Returns the previous number of slots, or `None` if the table cannot grow.
     pub(super) fn grow(&mut self, empty: T) -> Option<usize> {
         match &mut self.store {
             Store::Lent(_) => {

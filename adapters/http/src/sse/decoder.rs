@@ -57,8 +57,8 @@ enum Field {
 pub struct SseStep<'a> {
     /// Number of bytes that the decoder has consumed.
     pub consumed: usize,
-    /// The event that ended. `None` if the decoder has consumed the whole input without the end of an event that it
-    /// reports.
+    /// The event that ended. `None` if the decoder has consumed the whole input, and the input contained no end of an
+    /// event to report.
     pub item: Option<SseItem<'a>>,
 }
 

@@ -109,7 +109,7 @@ pub enum ConnectionStatus {
 enum Phase {
     Head,
     Body,
-    /// The request is complete, or the connection does not read its rest.
+    /// The request is complete, or the connection ignores the rest of the request.
     Response,
     Closing,
     Closed,
