@@ -154,8 +154,9 @@ enum mcp_client_event_kind_t
   // `mcp_json_fixed`, because progress may be a fraction.
   MCP_CLIENT_PROGRESS,
   // The server has not completed the request `ticket`, and expects the same request again (2026-07-28). Call
-  // `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. These functions
-  // pass no input; the client adds only the state that the server sent. `json` is the result of the server.
+  // `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. The two resume
+  // functions pass no input; the client adds only the state that the server sent. `json` is the result of the
+  // server.
   MCP_CLIENT_INPUT_REQUIRED,
   // The client accepts requests again. This event follows `MCP_ERROR_BUSY`. The event follows `MCP_ERROR_FULL` only
   // if an unsent message, such as a cancellation, took a slot.
@@ -306,7 +307,7 @@ typedef struct {
   size_t count;
 } mcp_tools_t;
 
-// The resources of a server: see the macro `MCP_RESOURCES`. All zero for a server without resources.
+// The resources of a server: see the macro `MCP_RESOURCES`. All fields are zero for a server without resources.
 typedef struct {
   // The address of `mcp_feature_resources`, or NULL for a server without resources.
   const mcp_feature_t *feature;
@@ -406,8 +407,8 @@ mcp_status_t mcp_call_error(mcp_call_t *call,
                             int32_t code,
                             const char *message);
 
-// Sends progress of any request. `progress` must increase with each call. Pass 0 if `total` is unknown. `message` may
-// be NULL.
+// Sends progress of any request. `progress` must be larger than in the previous report of the request. Pass 0 if
+// `total` is unknown. `message` may be NULL.
 //
 // Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, or `progress` has not increased;
 // `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space that is reserved for the response. The
@@ -421,7 +422,8 @@ mcp_status_t mcp_call_progress(mcp_call_t *call,
                                int64_t total,
                                const char *message);
 
-// Defers the response to any request: `mcp_server_resume` returns a handle for the ticket later.
+// Defers the response to any request, and writes the ticket of the request to `ticket`. `mcp_server_resume` later
+// returns a handle for the ticket.
 //
 // `timeout` is in milliseconds; 0 is the default of one minute. When the timeout expires, the server responds with an
 // error, and the event is `MCP_EVENT_EXPIRED`. If this function returns an error, `ticket` is `MCP_NO_TICKET`.
@@ -563,7 +565,8 @@ void mcp_client_end_of_input(mcp_client_t *client);
 void mcp_client_shutdown(mcp_client_t *client,
                          uint64_t now);
 
-// Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
+// Calls a tool, and writes the ticket of the request to `ticket`. `arguments` is the text of a JSON object, or NULL
+// for no arguments.
 //
 // The request ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` that has this ticket.
 // `MCP_CLIENT_INPUT_REQUIRED` does not end the request. `timeout` is in milliseconds; 0 is the default of one minute.
@@ -746,7 +749,7 @@ void mcp_server_reset(mcp_server_t *server);
 //
 // Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
 // response, until `MCP_EVENT_WRITABLE`; `MCP_ERROR_SEQUENCE` if the request of the last event is open: respond to that
-// request or defer it first; `MCP_ERROR_NULL`. After an error, `call` is unchanged.
+// request or defer it first; `MCP_ERROR_NULL` if `call` is NULL. After an error, `call` is unchanged.
 //
 // # Safety
 // `server` is initialized. `call` points to space for a pointer.
@@ -771,7 +774,7 @@ mcp_status_t mcp_json_int(mcp_text_t json,
                           const char *path,
                           int64_t *out);
 
-// Reads a number, multiplied by ten to the power of `digits`. With one digit, 21.5 is 215. Further digits are cut
+// Reads a number, multiplied by ten to the power of `digits`. If `digits` is 1, 21.5 is 215. Further digits are cut
 // off.
 //
 // Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a number, or does not fit.
@@ -793,8 +796,8 @@ mcp_status_t mcp_json_bool(mcp_text_t json, const char *path, bool *out);
 
 // Copies a string into `buffer`, with a final zero byte.
 //
-// `length` receives the length in bytes without that byte, or is NULL. The string is UTF-8, and may contain zero
-// bytes, which the peer wrote as `\u0000`.
+// `length` receives the length in bytes without the final zero byte, or is NULL. The string is UTF-8, and may contain
+// zero bytes, which the peer wrote as `\u0000`.
 //
 // Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a string; `MCP_ERROR_SPACE` if `size` bytes are
 // not enough. After an error, the content of the buffer is unspecified.

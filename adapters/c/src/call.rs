@@ -1,4 +1,5 @@
-//! Functions that respond to a request: `mcp_call_…` for calls and requests in general, `mcp_read_…` for resources.
+//! Functions that respond to a request: `mcp_call_…` for tool calls and for requests of any kind, `mcp_read_…` for
+//! reads of resources.
 //!
 //! A handle is a pointer to the current request of a server. Each response consumes the request, so a second response
 //! fails with `MCP_ERROR_GONE`.
@@ -116,8 +117,8 @@ pub unsafe extern "C" fn mcp_call_error(
     call.and_then(|call| call.error(code, message?)).into()
 }
 
-/// Sends progress of any request. `progress` must increase with each call. Pass 0 if `total` is unknown. `message` may
-/// be NULL.
+/// Sends progress of any request. `progress` must be larger than in the previous report of the request. Pass 0 if
+/// `total` is unknown. `message` may be NULL.
 ///
 /// Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, or `progress` has not increased;
 /// `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space that is reserved for the response. The
@@ -142,7 +143,8 @@ pub unsafe extern "C" fn mcp_call_progress(
     sent.into()
 }
 
-/// Defers the response to any request: `mcp_server_resume` returns a handle for the ticket later.
+/// Defers the response to any request, and writes the ticket of the request to `ticket`. `mcp_server_resume` later
+/// returns a handle for the ticket.
 ///
 /// `timeout` is in milliseconds; 0 is the default of one minute. When the timeout expires, the server responds with an
 /// error, and the event is `MCP_EVENT_EXPIRED`. If this function returns an error, `ticket` is `MCP_NO_TICKET`.

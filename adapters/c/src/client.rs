@@ -331,7 +331,8 @@ pub unsafe extern "C" fn mcp_client_shutdown(client: *mut mcp_client_t, now: u64
     unsafe { machine(client) }.shutdown(Millis(now));
 }
 
-/// Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
+/// Calls a tool, and writes the ticket of the request to `ticket`. `arguments` is the text of a JSON object, or NULL
+/// for no arguments.
 ///
 /// The request ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` that has this ticket.
 /// `MCP_CLIENT_INPUT_REQUIRED` does not end the request. `timeout` is in milliseconds; 0 is the default of one minute.

@@ -29,8 +29,9 @@ pub enum mcp_client_event_kind_t {
     /// `mcp_json_fixed`, because progress may be a fraction.
     MCP_CLIENT_PROGRESS,
     /// The server has not completed the request `ticket`, and expects the same request again (2026-07-28). Call
-    /// `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. These functions
-    /// pass no input; the client adds only the state that the server sent. `json` is the result of the server.
+    /// `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. The two resume
+    /// functions pass no input; the client adds only the state that the server sent. `json` is the result of the
+    /// server.
     MCP_CLIENT_INPUT_REQUIRED,
     /// The client accepts requests again. This event follows `MCP_ERROR_BUSY`. The event follows `MCP_ERROR_FULL` only
     /// if an unsent message, such as a cancellation, took a slot.

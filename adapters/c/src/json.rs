@@ -113,7 +113,7 @@ pub(crate) fn fixed(json: Json<'_>, path: &str, digits: u8) -> Result<i64, mcp_s
     Ok(scaled)
 }
 
-/// Copies the string at a path with a final zero byte. Returns the length of the string without that byte.
+/// Copies the string at a path with a final zero byte. Returns the length of the string without the zero byte.
 ///
 /// # Errors
 /// `MCP_ERROR_MISSING`. `MCP_ERROR_TYPE`: the value is not a string. `MCP_ERROR_SPACE`: the buffer is too small.

@@ -373,7 +373,7 @@ pub unsafe extern "C" fn mcp_server_reset(server: *mut mcp_server_t) {
 ///
 /// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
 /// response, until `MCP_EVENT_WRITABLE`; `MCP_ERROR_SEQUENCE` if the request of the last event is open: respond to that
-/// request or defer it first; `MCP_ERROR_NULL`. After an error, `call` is unchanged.
+/// request or defer it first; `MCP_ERROR_NULL` if `call` is NULL. After an error, `call` is unchanged.
 ///
 /// # Safety
 /// `server` is initialized. `call` points to space for a pointer.

@@ -72,7 +72,7 @@ pub struct mcp_tools_t {
     pub count: usize,
 }
 
-/// The resources of a server: see the macro `MCP_RESOURCES`. All zero for a server without resources.
+/// The resources of a server: see the macro `MCP_RESOURCES`. All fields are zero for a server without resources.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mcp_resources_t {

@@ -26,7 +26,7 @@ pub unsafe extern "C" fn mcp_json_int(json: mcp_text_t, path: *const c_char, out
     unsafe { read(json, path, out, integer) }
 }
 
-/// Reads a number, multiplied by ten to the power of `digits`. With one digit, 21.5 is 215. Further digits are cut
+/// Reads a number, multiplied by ten to the power of `digits`. If `digits` is 1, 21.5 is 215. Further digits are cut
 /// off.
 ///
 /// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a number, or does not fit.
@@ -64,8 +64,8 @@ pub unsafe extern "C" fn mcp_json_bool(
 
 /// Copies a string into `buffer`, with a final zero byte.
 ///
-/// `length` receives the length in bytes without that byte, or is NULL. The string is UTF-8, and may contain zero
-/// bytes, which the peer wrote as `\u0000`.
+/// `length` receives the length in bytes without the final zero byte, or is NULL. The string is UTF-8, and may contain
+/// zero bytes, which the peer wrote as `\u0000`.
 ///
 /// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a string; `MCP_ERROR_SPACE` if `size` bytes are
 /// not enough. After an error, the content of the buffer is unspecified.

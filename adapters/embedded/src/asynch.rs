@@ -40,7 +40,7 @@ pub trait Timer {
     /// Returns the time since a fixed moment, from a clock that never runs backwards.
     fn now(&mut self) -> Millis;
 
-    /// Waits until `at`. The pump may drop the future earlier.
+    /// Waits until `at`. The pump may drop the future before `at`.
     fn until(&mut self, at: Millis) -> impl Future<Output = ()>;
 }
 

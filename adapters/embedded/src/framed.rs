@@ -255,7 +255,7 @@ impl FramedPump {
             log::new_session();
             return PumpStatus::NewSession;
         }
-        // Once the machine is closed, only a new session opens the connection.
+        // Once the machine is closed, only a new session opens the connection again.
         if self.pump.closes_at == Millis::MAX {
             match self.pump.step(machine, &mut Stream { link: &mut self.link, line: self.line }, now) {
                 PumpStatus::Closed => _ = self.pump.closing(now),

@@ -121,7 +121,7 @@ fn output() -> String {
     [MARK, WELCOME, &pongs, &answer(PINGS, "Hello!")].concat()
 }
 
-/// A form of the pump. Returns `None` if nothing happened within a millisecond.
+/// Runs one form of the pump for a turn. Returns `None` if nothing happened within a millisecond.
 type Turn = fn(&mut FramedPump, &mut Server<'_>, &mut Peer) -> Option<PumpStatus>;
 
 /// Runs a server.

@@ -3,8 +3,8 @@
 //! **Sessions.** Each end has a number. A hello contains the number of its sender, and the number of the other end, or
 //! 0 if the sender does not know that number. An end that receives its own number in a hello is connected, because the
 //! other end knows the number from an earlier hello. The first valid frame of another kind also connects an end,
-//! because only a connected end sends such frames. A hello that does not continue the session means that the other end
-//! is new. Then the session ends, and this end has another number in the next session.
+//! because only a connected end sends such frames. For a connected end, a hello with other numbers counts as a restart
+//! of the other end: the session ends, and this end has another number in the next session.
 //!
 //! **Acknowledgment.** One data frame at a time is in transit in each direction. The receiver acknowledges the frame
 //! when the caller has consumed the payload, so the sender never sends more than the receiver has space for.

@@ -62,7 +62,7 @@ impl FramedLink {
     /// Returns whether the other end has begun a new session. Bytes in transit were then lost.
     ///
     /// Returns `true` once after one or more sessions have ended. After the end of a session, no byte is received or
-    /// sent until this call.
+    /// sent until the caller calls this method.
     #[must_use]
     pub fn take_reset(&mut self) -> bool {
         core::mem::take(&mut self.endpoint.is_reset)
@@ -111,8 +111,8 @@ impl FramedLink {
 
     /// Returns the time at which [`output`](FramedLink::output) has a frame to repeat.
     ///
-    /// Returns `None` if no frame waits for an answer, or if a part of the last output is not
-    /// [written](FramedLink::written). The line then accepts no repetition.
+    /// Returns `None` if no frame waits for an answer. Also returns `None` while a part of the last output is not
+    /// [written](FramedLink::written), because the line then accepts no repetition.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
         if self.start < self.end {

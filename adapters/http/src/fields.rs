@@ -15,7 +15,7 @@ pub trait HeaderFields {
     /// Returns whether there is more than one field with this name.
     ///
     /// The default returns `false`. The default is right only if the implementation refuses repeated fields, or joins
-    /// them.
+    /// their values.
     fn is_repeated(&self, name: &str) -> bool {
         let _ = name;
         false

@@ -43,7 +43,7 @@ struct State {
     link: Option<Arc<Link>>,
     /// The outputs that a thread writes at this moment.
     writing: Vec<Output>,
-    /// Whether the client has closed stdin. Input may be left.
+    /// Whether the client has closed stdin. Unread input may be left.
     input_closed: bool,
     /// Whether stdin has ended, and all input was read.
     input_ended: bool,
@@ -219,7 +219,7 @@ fn read_client(shared: &Shared) {
     shared.changed.notify_all();
 }
 
-/// Returns whether the client has closed stdin. Input may be left.
+/// Returns whether the client has closed stdin. Unread input may be left.
 #[cfg(unix)]
 fn is_stdin_closed() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -42,7 +42,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Message<'_>, Damaged> {
 }
 
 /// Parses a line of the board. Official clients ignore a message without its version, and an error without its code or
-/// text, so these count as damaged.
+/// text, so such a line counts as damaged.
 ///
 /// # Errors
 /// The line is damaged as for [`parse`], or lacks a version, a code or a text. The members of a batch may lack these
@@ -108,7 +108,7 @@ fn salvage(line: &[u8]) -> Damaged {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(line);
     let error = scanner.finish().err();
-    // An id that ends at the error may be incomplete, such as a number. Nesting that is too deep damages no id.
+    // An id that ends at the error, for example a number, may be incomplete. Nesting that is too deep damages no id.
     let is_deep = error.is_some_and(|error| error.kind == ScanErrorKind::TooDeep);
     let end = if is_deep { usize::MAX } else { scanner.position() };
     let id = complete_id(&scanner).filter(|id| id.end < end);

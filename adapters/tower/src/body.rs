@@ -72,7 +72,8 @@ impl Body for ResponseBody {
     }
 }
 
-/// Error of a stream that ends early, for example because the client does not read or has connected again.
+/// Error of a stream that ends early, for example because the client does not read, or has resumed the stream on a new
+/// connection.
 ///
 /// The HTTP server closes the connection, or resets the stream of HTTP/2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -112,7 +112,7 @@ impl Machines {
             self.wait(id, context);
             return Poll::Pending;
         };
-        // A stream without a byte, such as a resumed one without events, is a complete response.
+        // A stream that has ended without a byte is a complete response, for example a resumed stream without events.
         let is_empty = output.is_end && output.body.is_empty();
         if head.length.is_none() && head.media_type != MediaType::None && !is_empty {
             // Report the head as sent. The body then returns the output as it arrives.

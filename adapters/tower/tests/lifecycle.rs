@@ -68,8 +68,8 @@ fn shutdown_ends_general_streams() {
     client.close();
 }
 
-/// A request to the client goes to the session of its call, even if the server serves other sessions before the
-/// request.
+/// A request to the client goes to the session of its call, even if the server serves other sessions between the call
+/// and the request.
 #[test]
 fn requests_to_clients_find_their_sessions() {
     let server = TestServer::start();

@@ -112,7 +112,7 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
     /// Calls `act` with both servers, for example to handle an event or to answer a deferred call. Then wakes all
     /// tasks, and returns the result of `act`.
     ///
-    /// If the function of another `with` or `wait_for` is running, returns `None` without calling `act`.
+    /// While the function passed to another `with` or `wait_for` runs, returns `None` without calling `act`.
     pub fn with<R>(&self, act: impl FnOnce(&mut HttpServer<'b, P>, &mut Server<'b>) -> R) -> Option<R> {
         let mut machines = self.0.try_borrow_mut().ok()?;
         let Machines { http, server, .. } = &mut *machines;
@@ -167,7 +167,7 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
     }
 
     /// Returns whether [`event`](HttpShared::event) has reported that the core server is closed. Exchanges then get no
-    /// further output. All tasks are woken when the server closes. The function of a
+    /// further output. All tasks are woken when the server closes. The function passed to
     /// [`wait_for`](HttpShared::wait_for) may call this method.
     #[must_use]
     pub fn is_closed(&self) -> bool {
@@ -204,7 +204,7 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
     fn register(&self, waker: &Waker) {
         match self.0.try_borrow_mut() {
             Ok(mut machines) => machines.register(waker),
-            // The function of `with` or `wait_for` is running, and it polls the future of this waker.
+            // The function passed to `with` or `wait_for` is running, and polls the future of this waker.
             Err(_) => waker.wake_by_ref(),
         }
     }

@@ -44,7 +44,7 @@ mod tests {
     extern crate std;
     use super::*;
 
-    /// A-C2: another origin is refused.
+    /// Rule A-C2 of `docs/http-rules.md`: another origin is refused.
     #[test]
     fn endpoint_is_resolved_on_the_origin_of_the_url() {
         for (url, endpoint, expected) in [

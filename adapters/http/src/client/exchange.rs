@@ -91,6 +91,7 @@ pub struct Exchange<'b> {
     /// The time at which the client closes the exchange. [`HttpClient::body`](super::HttpClient::body) sets this time
     /// after a response has arrived on the stream of a request. [`limit`](Exchange::limit) sets this time for an
     /// exchange that sends a notification or a response.
+    /// [`close_legacy_stream`](super::HttpClient::close_legacy_stream) sets this time to zero.
     pub(super) closes_at: Option<Millis>,
     /// The exchange of the cancelled request, if this exchange sends a cancellation.
     pub(super) cancelled: Option<ExchangeId>,
@@ -183,7 +184,7 @@ impl<'b> Exchange<'b> {
         buffer.bytes().get(self.stored..*length).unwrap_or_default()
     }
 
-    /// Drops the body after the stored message. Returns `false` if no message is stored.
+    /// Drops the body, which follows the stored message. Returns `false` if no message is stored.
     pub(super) fn drop_body(&mut self) -> bool {
         if let Memory::Text(_, length) = &mut self.memory {
             *length = self.stored;

@@ -74,8 +74,8 @@ impl<'r> Request<'r> {
     /// # Errors
     ///
     /// Returns the length of the name or of the value that does not fit into `scratch`. For a parameter of a tool,
-    /// `scratch` must hold the name and the value together. The application must not send the request with the fields
-    /// so far.
+    /// `scratch` must hold the name and the value together. After an error, the application must not send the request,
+    /// because fields are missing.
     pub fn fields(&self, scratch: &mut [u8], each: &mut dyn FnMut(&str, &str)) -> Result<(), TooShort> {
         each("Accept", if self.method == Method::Get { "text/event-stream" } else { ACCEPT });
         if self.message.is_some() {

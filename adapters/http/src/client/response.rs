@@ -213,7 +213,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         }
     }
 
-    /// Handles the end of the body of a response, or of its connection. `now` is the current time.
+    /// Handles the end of a response: the body has ended, or the connection has closed. `now` is the current time.
     ///
     /// Call this method only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
     pub fn finish(&mut self, exchange: ExchangeId, now: Millis) -> Finish<'_> {

@@ -99,8 +99,9 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     /// Creates a server with storage for exchanges and their output.
     ///
     /// The server divides `output` into pages of [`HttpLimits::page`] bytes. A page belongs to one exchange until the
-    /// client has read the page. If a response does not fit into all pages together, the client gets an error: status
-    /// 500, or an event in an open event stream.
+    /// transport has reported the bytes of the page as [sent](HttpServer::sent), or the exchange has ended. If a
+    /// response does not fit into all pages together, the client gets an error: status 500, or an event in an open
+    /// event stream.
     #[must_use]
     pub fn new(
         config: &'b HttpConfig<'b>,

@@ -212,8 +212,8 @@ impl<P: Policy> HttpServer<'_, P> {
             let has_ids = [Flags::MODERN, Flags::LEGACY, Flags::PIECES].iter().all(|it| !slot.flags.has(*it));
             is_open && has_ids && slot.serial == stream && slot.session == session
         });
-        // The client still waits for a response that is not stored, such as a response in pieces. An empty stream would
-        // make the client resume repeatedly until its timeout.
+        // The stream has ended, and no later event is stored, for example because the response was sent in pieces. An
+        // empty stream would make the client resume repeatedly until its timeout.
         let is_stored = || self.replay.find(self.replay.first(), session, stream, number).is_some();
         if running.is_none() && !is_general && !is_stored() {
             return Err(Refusal::new(

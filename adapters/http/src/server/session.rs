@@ -15,7 +15,7 @@ use super::sealed;
 /// The reason why the core server cannot serve the session of an exchange now.
 #[derive(Debug, Clone)]
 pub(super) enum NotSelected {
-    /// The core server is not ready to replace its session. Try again later.
+    /// The core server cannot replace its session now, or the slot for a new session is not free yet. Try again later.
     Busy,
     Refused(Refusal),
 }

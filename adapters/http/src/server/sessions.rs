@@ -329,7 +329,7 @@ impl<'b> Sessions<'b> {
         (self.ending != NONE).then(|| key_of(self.ending))
     }
 
-    /// Frees the first ending session, because the core server has accepted the end of the session.
+    /// Frees the slot of the first ending session, because the core server has accepted the end of the session.
     pub(super) fn forget_ending(&mut self) {
         let index = self.ending;
         if let Some(next) = self.slot_mut(index).map(|slot| slot.newer) {

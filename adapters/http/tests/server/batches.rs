@@ -122,7 +122,7 @@ fn cancelled_batch_ends_without_a_response() {
             assert_eq!(harness.http.open_exchanges(), 0);
         }
     }
-    // The response to the other request still arrives.
+    // If only one request of a batch is cancelled, the response to the other request still arrives.
     let mut harness = Harness::new(HTTP);
     let session = harness.initialize("2025-03-26");
     let batch = format!("[{},{}]", old_call(1, "echo"), old_call(2, "defer"));

@@ -152,7 +152,8 @@ fn refusals_end_the_connection_only_if_the_request_has_no_end() {
             let mut client = Client::new(piece);
             let reply = client.send(&request);
             assert!(reply.starts_with(expected), "{request}: {reply}");
-            // In pieces, a refusal may be sent before the body has arrived. The connection then ends.
+            // If a request arrives in pieces, a refusal may be sent before the whole body has arrived. The connection
+            // then ends.
             let status = client.connection.status();
             if piece == usize::MAX {
                 assert_eq!(status == ConnectionStatus::Open, stays_open, "{request}: {reply}");
