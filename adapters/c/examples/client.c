@@ -14,7 +14,7 @@ static uint8_t slot_text[256];
 static uint64_t request = MCP_NO_TICKET;
 static int number;
 static int64_t progress;
-/* Whether the server needs the request in flight again. */
+/* Whether the client must send the request in flight again. */
 static bool is_needed_again;
 
 enum { ADD, COUNT, PAGE, REQUESTS };

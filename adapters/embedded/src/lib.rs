@@ -27,8 +27,9 @@
 //! errors, including `Interrupted`, are temporary: a failed read has lost bytes, and the pump repeats a failed write or
 //! flush. But a flush that ends with `Unsupported` is complete.
 //!
-//! This example is for an interrupt-driven UART without flow control. If the queue is full, the byte is lost, and the
-//! line is broken. In the example of [`Queue`], the handler leaves bytes in the UART while the queue is full.
+//! This example is for an interrupt-driven UART without flow control. If the queue is full, a byte that arrives is
+//! lost, and the line is broken. In the example of [`Queue`], the handler leaves bytes in the UART while the queue is
+//! full.
 //!
 //! ```
 //! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};

@@ -43,7 +43,7 @@ fn lost_bytes_are_reported_at_their_position() {
     assert!(queue.push(b'b'));
     queue.lost();
     assert_eq!(read(&queue), Some(Ok(b"a".to_vec())));
-    // The second gap can be recorded only after the first is reported. Until then all pushed bytes are lost.
+    // The queue contains two gaps, so it loses all pushed bytes until a read reports the first gap.
     assert!(!queue.push(b'c'));
     assert_eq!(read(&queue), Some(Err(BytesLost)));
     assert!(queue.push(b'd'));

@@ -115,7 +115,7 @@ impl<P: Policy> HttpServer<'_, P> {
             return self.push_event(index, data);
         }
         let listens = flags.has(Flags::LISTENS);
-        // A client that resumes a stream which no call has opened gets the notification.
+        // If the notification that ends a stream is stored, a client that resumes the stream gets the notification.
         if !listens || self.record_event(index, data).is_none() {
             self.sessions.count_dropped();
         }

@@ -22,8 +22,8 @@ impl<P: Policy> HttpServer<'_, P> {
         if !self.may_listen() {
             return Err(self.overloaded("too many event streams are open"));
         }
-        // The slot of the ended session stays taken until the core server has removed the session. Until then, the
-        // server refuses the request with 503, and the client tries again.
+        // If the table is full, end an idle session. The slot of this session stays taken until the core server has
+        // removed the session. Until then, the server refuses the request with 503, and the client tries again.
         if self.sessions.is_full()
             && self.sessions.ending().is_none()
             && let Some(idle) = self.sessions.longest_idle()
