@@ -9,9 +9,9 @@ const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
 /// A stream that retries a read or a write while the wrapped stream is not ready.
 ///
-/// An operation fails with [`WouldBlock`](ErrorKind::WouldBlock) or [`TimedOut`](ErrorKind::TimedOut) if the stream has
-/// a timeout, or if another owner of the open file has made the file non-blocking. Neither error means that the stream
-/// has ended.
+/// An operation of the wrapped stream fails with [`WouldBlock`](ErrorKind::WouldBlock) or
+/// [`TimedOut`](ErrorKind::TimedOut) if that stream has a timeout, or if another owner of the open file has made the
+/// file non-blocking. Neither error means that the stream has ended.
 #[derive(Debug)]
 pub struct BlockingStream<S, F> {
     stream: S,

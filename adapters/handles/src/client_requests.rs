@@ -183,8 +183,8 @@ impl ClientHandle {
     /// in the transmit buffer.
     ///
     /// # Errors
-    /// [`CallError::Unsupported`]: the revision is `2026-07-28`, and the client has not declared `extensions`. For
-    /// other errors see [`CallError`].
+    /// [`CallError::Unsupported`]: the revision is `2026-07-28`, and the client has not declared
+    /// [extensions](crate::ClientSettings::extensions). For other errors see [`CallError`].
     pub async fn notify(&self, method: &str, params: &str) -> Result<(), CallError> {
         check_params(params)?;
         self.send_request(Request::Notify { method: method.into(), params: params.into() }).await.map(drop)

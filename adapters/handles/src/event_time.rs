@@ -1,12 +1,12 @@
-//! The time between the events of an event loop, with fewer readings of the clock than events.
+//! The current time in an event loop, with fewer readings of the clock than events.
 
 use mcp_proto::Millis;
 
 /// Maximum number of consecutive events without a reading of the clock. If slow events follow quick events, this number
-/// limits how far the time lags behind. Three events save three quarters of the readings.
+/// limits how far the time lags behind. Three such events in a row save three quarters of the readings.
 const MAX_SKIPPED: u8 = 3;
 
-/// The time after each event of an event loop, read from the clock only if events take long.
+/// The time after each event of an event loop, with few readings of the clock while events are quick.
 ///
 /// Reading a clock can take a tenth of the time of an event. If the clock has not advanced during an event, the time
 /// remains valid for the next three events, unless the event loop waits.

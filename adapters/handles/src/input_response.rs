@@ -12,7 +12,7 @@ use crate::error::CallError;
 use crate::server_request::{HandlerCall, InputResponse, ResponseTarget};
 use crate::session::{ClientSession, MAX_SERVER_REQUESTS, call_error};
 
-/// Message of the error response if the limit is reached, or if the session has no handler.
+/// Message of the error response to a server request beyond [`MAX_SERVER_REQUESTS`], or in a session without a handler.
 const TOO_MANY: &str = "Too many concurrent requests to the client";
 
 /// An input that the server requires. Until the application responds, `response` is `Err` with the handler call, or

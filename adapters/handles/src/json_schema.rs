@@ -184,8 +184,8 @@ fn generate<T: JsonSchema>(contract: Contract) -> Generated {
     (stored(schema.as_value().to_string()), description)
 }
 
-/// Returns whether the schema describes an object. Adds `"type": "object"`, which the specification requires, to the
-/// schema of an enum.
+/// Returns whether the schema describes an object. Adds `"type": "object"`, which the specification requires, to a
+/// schema of objects without `type`, such as the schema of an enum.
 fn is_object(schema: &mut Schema) -> bool {
     let is_object = describes_object(schema.as_value(), schema.as_value(), &mut Vec::new());
     if let Some(members) = schema.as_object_mut().filter(|_| is_object) {

@@ -54,10 +54,10 @@ impl ClientResponse {
 #[non_exhaustive]
 pub enum RequestError {
     /// The client did not declare the capability, or the revision lacks the request. In `2026-07-28`, a server sends no
-    /// requests: its response lists the [required input](mcp_proto::server::Call::require_input). A call that has
-    /// become a task [automatically](mcp_proto::server::Tasks::automatic) sends no requests, either.
+    /// requests: its response lists the [required input](mcp_proto::server::Call::require_input). The work of a call
+    /// that has become a task [automatically](mcp_proto::server::Tasks::automatic) cannot send requests, either.
     Unsupported,
-    /// The response to the call will request this input, and the client sends the call again with the input
+    /// The server's response will require this input, and the client will send its request again with the input
     /// (`2026-07-28`). The handler must return without a result: see `handler::Ask`.
     InputRequired,
     /// The client responded with an error.

@@ -106,7 +106,8 @@ impl RequestState {
         self.is_counted.swap(false, Ordering::Relaxed)
     }
 
-    /// Returns whether the request has neither a result nor a cancellation.
+    /// Returns whether the request waits to be sent, or for its result. A subscription that is sent again waits for
+    /// another acknowledgment.
     pub(crate) fn is_awaited(&self) -> bool {
         self.state.with(|state| matches!(state.stage, Stage::Queued | Stage::Sent(_)))
     }

@@ -27,8 +27,8 @@ impl ServerShared {
         self.push(ServerCommand::end_subscription(ticket));
     }
 
-    /// Sends a notification of an extension: within the request in flight of `ticket`, or to the session if `ticket` is
-    /// `None` (handshake era).
+    /// Sends a notification of an extension. The notification belongs to the request in flight with this ticket, or to
+    /// the session if `ticket` is `None` (handshake era).
     ///
     /// See [`Server::notify`](mcp_proto::Server::notify) and
     /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription). Sends nothing if `params` serializes

@@ -14,7 +14,7 @@ use crate::owned::Notification;
 use crate::pending::{RequestState, ResponseBody};
 use crate::session::ClientSession;
 
-/// Longest pause between two attempts, unless the first pause is longer.
+/// Longest pause between two attempts, unless the first pause or the `Retry-After` of the server is longer.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// Time for which a connection, or the stream of a subscription, must be open before all attempts are available again.
@@ -102,14 +102,15 @@ pub(crate) struct ClosedStream {
 
 impl ClientSession {
     /// Keeps a subscription whose HTTP stream has closed with this error, so that the client sends the subscription
-    /// again. Returns the error if it does not come from the stream, or if the server has never acknowledged the
-    /// subscription. Also returns the error if the client is closing or the owner does not reconnect.
+    /// again. Also keeps a subscription that was sent again and has timed out. Returns any other error, and any error
+    /// of a subscription that the server has never acknowledged. Also returns the error if the client is closing or the
+    /// owner does not reconnect.
     pub(crate) fn listen_again_later(
         &mut self,
         state: &Arc<RequestState>,
         error: CallError,
     ) -> Result<(), CallError> {
-        // A subscription that was sent again may also time out, for example while the server starts.
+        // A subscription that was sent again may time out, for example while the server starts.
         let is_lost = match error {
             CallError::Http(_) => true,
             CallError::TimedOut => state.is_sent_again(),

@@ -152,8 +152,8 @@ impl Request {
         }
     }
 
-    /// Writes the members of `params`. Writes nothing for a request that never requires input, because the client never
-    /// sends such a request again with input.
+    /// Writes the members of `params`. Writes nothing for a request whose response never requires input, because the
+    /// client never sends such a request again with input.
     pub(crate) fn write_params(&self, out: &mut Writer<'_>) {
         match self {
             Request::Call { tool, arguments } => {

@@ -204,8 +204,9 @@ impl ServerCommand {
         Some(ServerCommand { session_of: ticket, ..command })
     }
 
-    /// Creates the command that sends a notification of an extension: within the request of `ticket`, or to the session
-    /// if `ticket` is `None`. Returns `None` if `params` serializes neither to an object nor to `null`.
+    /// Creates the command that sends a notification of an extension. The notification belongs to the request of
+    /// `ticket`, or to the session if `ticket` is `None`. Returns `None` if `params` serializes neither to an object
+    /// nor to `null`.
     pub(crate) fn notify<T: Serialize + ?Sized>(
         ticket: Option<Ticket>,
         method: &str,

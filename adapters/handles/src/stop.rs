@@ -12,7 +12,7 @@ const MAX_TIME: Duration = Duration::from_secs(365 * 86_400);
 /// Stops servers from another thread, or on a signal.
 ///
 /// Clones share one switch. A switch stops any number of servers: see `Serve::stopped_by` of the adapter. A server that
-/// gets a switch that was already used stops immediately, and its running requests have the remaining time.
+/// gets a used switch begins to stop immediately. Its running requests have the remaining time.
 #[derive(Clone, Default)]
 pub struct Stop {
     state: Arc<Mutex<State>>,

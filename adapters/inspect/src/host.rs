@@ -94,7 +94,7 @@ fn label(field: &FieldView<'_>) -> String {
 fn value(field: &FieldView<'_>, text: &str) -> String {
     match field.kind() {
         FieldKind::Number | FieldKind::Integer | FieldKind::Boolean => {
-            // Sends other text as a string, so that the server rejects it.
+            // A text that is not JSON becomes a string, so that the server rejects the response.
             Json::parse(text.as_bytes()).map_or_else(|_| quoted(text), |json| json.to_string())
         }
         FieldKind::Choices => {

@@ -29,8 +29,8 @@ impl Violations {
 }
 
 impl Observed {
-    /// Creates an observer, which prints every message if `is_traced`, and passes every message to the feed if there is
-    /// one.
+    /// Creates an observer, which prints every message if `is_traced`. If there is a feed, the observer passes every
+    /// message to the feed, except oversized messages.
     pub(crate) fn new(is_traced: bool, feed: Option<Feed>) -> Observed {
         Observed {
             monitor: Monitor::new(),
@@ -52,7 +52,7 @@ impl Observer for Observed {
         if let Some(trace) = &mut self.trace {
             trace.line(direction, line, outcome);
         }
-        // For an oversized line, `line` is only the id.
+        // For an oversized line, `line` is only the id, so the monitor cannot check the message.
         if matches!(outcome, Err(ProtocolError::LineTooLong { .. })) {
             return;
         }

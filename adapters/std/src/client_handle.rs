@@ -69,7 +69,7 @@ impl ClientHandle {
     }
 
     /// Like [`call_tool`](ClientHandle::call_tool), with options and a progress callback. `on_progress` runs on the
-    /// calling thread. Progress needs [`CallOptions::with_progress`].
+    /// calling thread. The server sends progress notifications only with [`CallOptions::with_progress`].
     ///
     /// # Errors
     /// See [`CallError`].
@@ -226,8 +226,9 @@ impl ClientHandle {
     /// The limit also applies to a [`close`](ClientHandle::close) in progress on another thread. The first half of
     /// the time is for unsent messages. Then the client closes the stdin of a child process. After three quarters of
     /// the time, the client sends SIGTERM on Unix, and kills the process on other systems. At the end of the time,
-    /// the client kills the process. The method returns at most half a second after the limit, with `None` if the
-    /// connection has not ended. The limits of the connector's [ending](crate::Connector::ending) still apply.
+    /// the client kills the process. Each step may begin earlier, because the grace period and the times of the
+    /// connector's [ending](crate::Connector::ending) still apply. The method returns at most half a second after the
+    /// limit, with `None` if the connection has not ended.
     ///
     /// ```no_run
     /// # fn example(client: &mcp_proto_std::ClientHandle) {

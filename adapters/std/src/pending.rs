@@ -95,7 +95,7 @@ impl<T> PendingRequest<T> {
 
     /// Waits for the result, and passes progress notifications and the statuses of a task to `on_progress`.
     ///
-    /// `on_progress` runs on the calling thread. Progress needs
+    /// `on_progress` runs on the calling thread. The server sends progress notifications only with
     /// [`CallOptions::with_progress`](crate::CallOptions::with_progress).
     ///
     /// # Errors

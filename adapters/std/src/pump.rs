@@ -182,7 +182,8 @@ impl Pump {
         self.clock.read()
     }
 
-    /// Returns the time after an event, without a reading of the clock if the last events were quick.
+    /// Returns the time after an event. While events are quick, reads the clock after some of them only: see
+    /// [`EventTime`].
     pub(crate) fn time_after_event(&mut self) -> Millis {
         let PumpClock { clock, time } = &mut self.clock;
         time.after_event(|| clock.now())

@@ -134,8 +134,8 @@ impl<'i> Serve<'i> {
     }
 }
 
-/// A server that is ready for its connection. If there is no observer, the listener's thread creates the server,
-/// because the creation takes the most stack memory. Each thread keeps the stack memory that the thread has used.
+/// A server that is ready for its connection. The creation of a server takes the most stack memory, and a thread keeps
+/// the stack memory that it has used. So the listener's thread creates the servers, unless there is an observer.
 pub(crate) struct Session<'s> {
     server: Box<Server<'s>>,
     request_limit: usize,
@@ -170,8 +170,8 @@ impl<'s> Session<'s> {
         shutdown: Option<ShutdownOnDrop>,
         mut handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        // The drop order matters: the pump and the guard of a socket close the output before this guard waits for its
-        // workers.
+        // The drop order matters: the pump and `_shutdown` close the output before the drop of `workers` waits for the
+        // worker threads.
         let workers = self.workers;
         let _shutdown = shutdown;
         let (mut server, pool) = (self.server, Arc::clone(workers.pool()));

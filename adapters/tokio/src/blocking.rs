@@ -23,12 +23,12 @@ pub(crate) struct Input {
 
 #[derive(Default)]
 struct InputState {
-    /// The buffer that the reader takes bytes from. The thread reads into another buffer, and then swaps the two.
+    /// The buffer that the owner of [`Input`] reads from. The thread reads into another buffer, and then swaps the two.
     buffer: Vec<u8>,
-    /// Bytes of the buffer that the reader has not taken.
+    /// Bytes of the buffer that the owner has not read.
     unread: Range<usize>,
     ended: bool,
-    /// Whether the reader was dropped.
+    /// Whether [`Input`] was dropped.
     is_closed: bool,
 }
 
@@ -111,12 +111,12 @@ struct OutputState {
     bytes: Vec<u8>,
     /// Whether the thread is writing.
     writing: bool,
-    /// Whether the writer waits for space.
+    /// Whether the owner of [`Output`] waits for space.
     awaits_space: bool,
     broken: bool,
-    /// Whether the writer was shut down or dropped.
+    /// Whether [`Output`] was shut down or dropped.
     is_closed: bool,
-    /// Whether the writer was dropped. The thread then no longer waits for a non-blocking stream.
+    /// Whether [`Output`] was dropped. The thread then no longer waits for a non-blocking stream.
     is_dropped: bool,
 }
 
@@ -150,7 +150,7 @@ impl OutputState {
         }
     }
 
-    /// Records the end of a write. Returns `true` if the writer waits for space.
+    /// Records the end of a write. Returns `true` if the owner of [`Output`] waits for space.
     fn finish_write(&mut self) -> bool {
         self.writing = false;
         mem::take(&mut self.awaits_space)

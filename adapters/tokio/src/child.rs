@@ -42,8 +42,8 @@ impl ServerProcess {
     }
 
     /// Waits for the child to exit. Returns `None` if the system does not report the exit status. If the child does
-    /// not exit in time, terminates and finally kills the child. Then waits up to [`LineCallback::DRAIN_TIME`] for
-    /// the last lines on stderr. Close stdin before the call.
+    /// not exit in time, terminates and finally kills the child. After the exit, waits up to
+    /// [`LineCallback::DRAIN_TIME`] for the last lines on stderr. Close stdin before the call.
     pub(crate) async fn stop(&mut self, deadline: &CloseDeadline) -> Option<ExitStatus> {
         let status = self.stop_child(deadline).await;
         if let Some(stderr) = self.stderr.take() {

@@ -141,7 +141,8 @@ impl Serve<'static> {
         H: FnMut(Event<'_>, &ServerHandle) + Send + 'static,
     {
         let observer = self.settings.observer.take().map(SharedObserver::new);
-        // These connections have a separate `Stop`, because the application's `Stop` may also stop other servers.
+        // If `accept` fails, the listener stops its own connections. They have a separate `Stop`, because the
+        // application's `Stop` may also stop other servers.
         let stop = Stop::new();
         // Reports an invalid configuration before the first connection.
         self.settings.connection(None).server()?;
@@ -190,7 +191,7 @@ impl Serve<'static> {
         if outcome.is_err() {
             stop.within(AcceptRetry::FINISH_TIME);
         }
-        // A panic of the handler has ended only its connection, and the panic hook has reported the panic.
+        // Ignore the results: a panic of the handler has ended only its connection, and the panic hook has reported it.
         while connections.join_next().await.is_some() {}
         outcome
     }

@@ -172,7 +172,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         self.state.read_clock()
     }
 
-    /// Returns the time after an event, without a reading of the clock if the last events were quick.
+    /// Returns the time after an event: see [`PumpState::time_after_event`].
     pub(crate) fn time_after_event(&mut self) -> Millis {
         self.state.time_after_event()
     }

@@ -39,7 +39,8 @@ impl PumpState {
         self.time.record(now)
     }
 
-    /// Returns the time after an event, without a reading of the clock if the last events were quick.
+    /// Returns the time after an event. While events are quick, reads the clock after some of them only: see
+    /// [`EventTime`].
     pub(crate) fn time_after_event(&mut self) -> Millis {
         let PumpState { start, time, .. } = self;
         time.after_event(|| time_since(*start))

@@ -155,7 +155,7 @@ async fn server_exiting_at_probe_is_started_again() {
 async fn dropped_connect_future_starts_no_second_child() {
     let (sender, mut lines) = mpsc::unbounded_channel();
     let stderr = Stderr::lines(move |line| sender.send(line.to_string()).unwrap());
-    // The server does not respond to the probe. A second child would write `begins` again.
+    // The server does not respond to `server/discover`. A second child would write `begins` again.
     let script = format!(
         r#"echo begins >&2; case "$(dd bs=64 count=1 2>/dev/null)" in *discover*) cat >/dev/null; exit 3;; esac; {HANDSHAKE} cat >/dev/null"#
     );

@@ -74,7 +74,7 @@ impl<'i> HttpMachines<'i> {
 
     /// Moves output of an exchange to the end of `bytes`, until `bytes` has `limit` bytes or more, or no output is
     /// left. Before the first call, the caller must get the head from [`HttpServer::output`]. Returns `true` if no
-    /// more output follows. The response may then be incomplete, because its exchange was cut.
+    /// more output follows: the response is complete, or its exchange has ended before.
     ///
     /// Call [`run`](HttpMachines::run) afterwards, because other exchanges may wait for the memory.
     pub fn take_output(

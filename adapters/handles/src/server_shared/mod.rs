@@ -28,7 +28,7 @@ use crate::ticket_map::TicketMap;
 
 /// Number of queued commands at which senders of notifications and requests wait, except [between the chunks of a
 /// response](State::may_send). All other commands are queued immediately, so the queue can exceed this number. The
-/// excess is bounded, for example by one response for each request.
+/// number of these other commands is bounded: for example, each request has at most one response.
 const MAX_QUEUED_COMMANDS: usize = 64;
 
 /// State shared between a server's handles and its event loop.

@@ -157,7 +157,7 @@ impl Connection {
                 _ => self.message(json),
             }
         }
-        // The monitor ignores a longer line, too.
+        // Drop the bytes of a line beyond the limit, because the monitor also ignores such a line.
         if self.partial.len() > LINE_LIMIT {
             self.partial.clear();
         }

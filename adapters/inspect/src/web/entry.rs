@@ -94,8 +94,8 @@ fn violation(violation: &Violation) -> String {
         .finish()
 }
 
-/// Returns the messages of a line as JSON: the messages of a batch, or one message. Omits parts that are not
-/// messages.
+/// Returns the messages of a line as JSON: the messages of a batch, or one message. JSON that is not a message has the
+/// kind `invalid`. A line that is not JSON has no messages.
 fn parts(line: &[u8]) -> Vec<String> {
     match Json::parse(line) {
         Ok(batch) if batch.kind() == Kind::Array => {

@@ -26,8 +26,9 @@ pub(crate) struct Web {
 }
 
 impl Web {
-    /// Starts to serve a page about the session with this server. If another program uses the port, the server takes a
-    /// free port, because a client may start several servers with the same configuration.
+    /// Starts to serve a page about the session. `server` is the command or the URL of the MCP server. If another
+    /// program uses the port, the page gets a free port, because a client may start this program several times with the
+    /// same configuration.
     pub(crate) fn start(address: SocketAddr, server: &[String]) -> Result<Web, String> {
         let listener = TcpListener::bind(address)
             .or_else(|error| match error.kind() {

@@ -24,7 +24,7 @@ const READ_SIZE: usize = 64 * 1024;
 const WRITE_SIZE: usize = 128 * 1024;
 /// The size of each of two buffers, in bytes: for the fields of a request head, and for a response head.
 const HEAD_SIZE: usize = 16 * 1024;
-/// The number of dropped input bytes after which a connection closes.
+/// The maximum number of input bytes that a connection drops before it closes.
 const LINGER_SIZE: usize = 1024 * 1024;
 /// The interval at which a connection that waits for output checks whether the client has disconnected.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);

@@ -30,8 +30,8 @@ pub use relay::relay;
 impl Connector {
     /// Connects to a server at a URL: Streamable HTTP, or HTTP+SSE of 2024-11-05 if the server speaks nothing newer.
     ///
-    /// If the server ends the session, the client starts a new session: [`reconnect`](Connector::reconnect) is on by
-    /// default here. The client does not follow redirects. Lists omit tools whose schema has an invalid annotation
+    /// If the server ends the session, the client starts a new session: over HTTP, [`reconnect`](Connector::reconnect)
+    /// is on by default. The client does not follow redirects. Lists omit tools whose schema has an invalid annotation
     /// `x-mcp-header`, as the specification requires.
     ///
     /// ```no_run

@@ -39,9 +39,9 @@ const GRACE: Millis = Millis(1_500);
 ///
 /// The function returns after the end of the input, or when a write to the client fails. At the end of the input,
 /// requests in flight have 1.5 seconds for their responses. This time begins again with each queued line that the relay
-/// accepts. Then the relay drops the lines that are left. The relay reads ahead by up to 16 MiB, and notices the end
-/// only when it has read all lines before the end. The streams may be non-blocking or have timeouts: the relay then
-/// tries again.
+/// accepts. At the end of this time, the relay drops the lines that are left. The relay reads ahead by up to 16 MiB,
+/// and notices the end only when it has read all lines before the end. The streams may be non-blocking or have
+/// timeouts: the relay then tries again.
 ///
 /// ```no_run
 /// use mcp_proto_std::{HttpEndpoint, http};
@@ -121,7 +121,7 @@ impl<W: Write> Relay<W> {
                 self.accept(line)?;
                 (accepted, end) = (true, None);
             }
-            // Lines may be left if the relay waits for the server.
+            // The grace period begins at the end of the input, even if lines are left because the relay waits for the server.
             if lines.has_ended() {
                 end.get_or_insert(now.plus(GRACE));
             }
@@ -157,7 +157,7 @@ impl<W: Write> Relay<W> {
                 };
             });
             result?;
-            // One wake-up may stand for several lines.
+            // Check for a further line without a wait, because one wake-up may stand for several lines.
             if received || accepted {
                 continue;
             }

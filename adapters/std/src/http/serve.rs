@@ -82,7 +82,8 @@ impl<'i, H> HttpShared<'i, H> {
 }
 
 impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
-    /// Runs the machines until they wait. Returns the time of the next call, or `None` if no timeout is running.
+    /// Runs the machines until they wait. Returns the time of the next call. Returns `None` if no timeout is running,
+    /// or if the server is closed.
     pub(super) fn run(&self, machines: &mut Machines<'i>) -> Option<Millis> {
         let Machines { core, waiting, .. } = machines;
         let on_event = |event: Event<'_>| {
@@ -284,8 +285,8 @@ impl<'i> Serve<'i> {
         thread::scope(|scope| {
             let accept = || state.accept(scope, &acceptor, &connections);
             let accept = thread::Builder::new().name("mcp-accept".into()).spawn_scoped(scope, accept)?;
-            // A panic of the handler concerns one event, which the machines do not repeat. The panic hook has already
-            // reported the panic.
+            // Continue after a panic of the handler, because the panic concerns one event, which the machines do not
+            // repeat. The panic hook has already reported the panic.
             while catch_unwind(AssertUnwindSafe(|| state.run_timers())).is_err() {}
             connections.close();
             state.end_connections();

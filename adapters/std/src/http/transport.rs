@@ -35,7 +35,8 @@ struct Workers {
 }
 
 impl Workers {
-    /// Returns the next report. At the end of an exchange, its thread becomes idle, or ends after a panic.
+    /// Returns the next report. At the end of an exchange, its thread becomes idle. The thread ends instead if the HTTP
+    /// library has panicked, or if [`MAX_IDLE`] threads are idle.
     fn next_report(&mut self, reports: &Reports) -> Option<HttpReport> {
         let report = reports.take(&mut lock(&reports.queue))?;
         if let HttpPart::End(_) = report.part {

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::servers::{ADAPTERS, Adapter, Address, Held, Limits, Socket, call};
 
-/// The variable that selects the adapter of [`child`].
+/// The environment variable that selects the adapter of [`child`].
 const ADAPTER: &str = "MCP_PARITY_ADAPTER";
 
 /// Serves until a signal arrives, in a process that a test has started.
