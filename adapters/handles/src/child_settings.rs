@@ -65,8 +65,8 @@ impl Stderr {
         Stderr(Policy::Lines(LineCallback(Arc::new(Mutex::new(on_line)))))
     }
 
-    /// Returns a destination that keeps the last `limit` lines, and a handle that returns these lines, such as for an
-    /// error message.
+    /// Returns a destination that keeps the last `limit` lines, and a handle that returns these lines. An application
+    /// can show the lines in an error message, for example.
     ///
     /// ```
     /// # use mcp_proto_handles::Stderr;

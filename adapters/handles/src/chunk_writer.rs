@@ -30,7 +30,7 @@ impl ChunkWriter {
         ChunkWriter { responder, is_writing: false, _idle: idle }
     }
 
-    /// Returns an observer of the cancellation, which may be moved to another thread or task.
+    /// Returns an observer of the request's cancellation. The observer may be moved to another thread or task.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
         self.responder.cancellation()

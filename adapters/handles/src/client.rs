@@ -71,8 +71,8 @@ impl ClientHandle {
         self.begin_json(tool, arguments, self.options)?.await
     }
 
-    /// Sends a tool call without waiting for its result. Awaiting the [`PendingCall`] returns the result; its methods
-    /// cancel the call and report progress.
+    /// Sends a tool call without waiting for its result. Awaiting the [`PendingCall`] returns the result. The methods
+    /// of the `PendingCall` cancel the call and report progress.
     ///
     /// # Errors
     /// [`CallError::Busy`] or [`CallError::Closed`]: the request cannot be sent. [`CallError::Invalid`]: the
@@ -144,8 +144,8 @@ impl ClientHandle {
         }
     }
 
-    /// Follows a task of an earlier connection, such as after a restart. The [`PendingCall`] returns the result of
-    /// the tool.
+    /// Follows a task of an earlier connection, for example after a restart of the application. The [`PendingCall`]
+    /// returns the result of the tool.
     ///
     /// [`Progress::task`](crate::Progress::task) has the id of a task. [`CallOptions::maximum`] limits the time for the
     /// task.

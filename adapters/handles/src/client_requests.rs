@@ -202,7 +202,7 @@ impl ClientHandle {
     /// Notifies the server that the roots have changed.
     ///
     /// The client must have declared `roots.listChanged` with `Connector::on_server_request`, and the revision must
-    /// have the notification. Otherwise the client sends nothing.
+    /// have the notification. Otherwise, and between two connections, the client sends nothing.
     pub fn roots_changed(&self) {
         self.shared().send(Command::RootsChanged);
     }

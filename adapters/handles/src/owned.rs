@@ -163,7 +163,8 @@ pub enum Notification {
         params: Option<String>,
     },
     /// A new connection has replaced a lost one. Over HTTP, also: a new stream has replaced the lost stream of a
-    /// subscription. Subscriptions continue, but the server did not report the changes in between.
+    /// subscription. Each [`Subscription`](crate::Subscription) continues, but the server did not report the changes in
+    /// between.
     Reconnected,
     /// The server does not respond to pings.
     PeerUnresponsive,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::hook::{RequestInfo, RequestOutcome};
 
-/// The `tracing` span of a request. The value is empty without the feature `tracing`, and if no subscriber collects the
+/// The `tracing` span of a request. The value is empty without the feature `tracing`, or if no subscriber collects the
 /// span.
 ///
 /// The name of the span is `mcp_request`, and its level is `INFO`. The fields are `id`, `method`, `tool` (for calls),

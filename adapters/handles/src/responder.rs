@@ -330,7 +330,7 @@ impl Responder {
         self.link.task.span()
     }
 
-    /// Returns an observer of the cancellation, which may be moved to another thread or task.
+    /// Returns an observer of the request's cancellation. The observer may be moved to another thread or task.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
         self.link.cancellation()

@@ -59,7 +59,7 @@ impl ServerRequest {
         self.cancellation.is_cancelled()
     }
 
-    /// Returns an observer of the cancellation, which may be moved to another thread or task.
+    /// Returns an observer of the request's cancellation. The observer may be moved to another thread or task.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
         self.cancellation.clone()

@@ -8,11 +8,11 @@
 //! mcp-inspect --tap --web -- COMMAND…
 //! ```
 //!
-//! The program starts the command as a child process, and connects to the stdin and stdout of this process. If the only
-//! argument is a URL with `http://` or `https://`, the program starts no process, and connects to this URL. The program
-//! selects an era that the server supports, and shows the server and its features. Then the program performs the
-//! options: it calls a tool, reads a resource, gets a prompt, or listens. The user responds to the server's requests
-//! with options, or on the terminal. The exit code is 0 if every option succeeded.
+//! The program starts the command as a child process, and connects to the stdin and stdout of the child. If the command
+//! is a URL with `http://` or `https://`, the program starts no process, and connects to this URL. The program selects
+//! an era that the server supports, and shows the server and its features. Then the program performs the options: it
+//! calls a tool, reads a resource, gets a prompt, or listens. The user responds to the server's requests with options,
+//! or on the terminal. The exit code is 0 if every option succeeded.
 //!
 //! With `--check`, the program runs a set of requests, and a monitor reports the violations of the specification. With
 //! `--tap`, the program forwards the messages between another client and the server, and records them. With `--web`, a

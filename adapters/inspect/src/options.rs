@@ -222,7 +222,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Returns whether the only argument is the URL of a server.
+    /// Returns whether the command is one word, the URL of a server.
     pub(crate) fn is_url(&self) -> bool {
         matches!(&self.command[..], [url] if url.starts_with("http://") || url.starts_with("https://"))
     }

@@ -1,6 +1,6 @@
 //! Formats text as tables and wrapped lines.
 
-/// Wraps a text into lines of at most `width` characters including the indent, without dividing a longer word. Indents
+/// Wraps a text into lines of at most `width` characters including the indent. Does not divide a longer word. Indents
 /// every line except the first.
 pub(crate) fn wrapped(text: &str, indent: usize, width: usize) -> String {
     let mut lines: Vec<String> = Vec::new();

@@ -202,7 +202,7 @@ fn tap_waits_for_nonblocking_streams() {
     let inspect = inspect.args(["--tap", "--log", "/dev/null", "--", "cat"]);
     let output = OwnedFd::from(stream.try_clone().unwrap());
     let mut child = inspect.stdin(OwnedFd::from(stream)).stdout(output).spawn().unwrap();
-    // The command holds copies of the stream.
+    // Drop the copies of the stream that the command holds.
     inspect.stdin(Stdio::null()).stdout(Stdio::null());
     std::thread::sleep(std::time::Duration::from_millis(200));
     // More bytes than the socket holds.

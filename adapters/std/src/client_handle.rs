@@ -156,8 +156,8 @@ impl ClientHandle {
         })
     }
 
-    /// Follows a task of an earlier connection, for example after a restart. The [`PendingCall`] waits for the result
-    /// of the tool.
+    /// Follows a task of an earlier connection, for example after a restart of the application. The [`PendingCall`]
+    /// waits for the result of the tool.
     ///
     /// ```no_run
     /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {

@@ -114,7 +114,7 @@ fn start_losing_session(refused: Option<usize>) -> (Receiver<()>, PipeWriter, im
 
 #[test]
 fn relay_repeats_the_handshake_once_after_a_lost_session() {
-    // The server refuses no `initialize`, or the first repeated one, while the next request of the client waits.
+    // The server refuses no `initialize`, or the first repeated one. Meanwhile the next request of the client waits.
     for refused in [None, Some(1)] {
         let (seen, mut to_relay, mut lines) = start_losing_session(refused);
         for (id, member) in [(2, "error"), (3, "result"), (4, "result"), (5, "result")] {
@@ -170,7 +170,7 @@ fn relay_ends_although_many_lines_wait_for_the_server() {
         } else if request.line.starts_with("DELETE") {
             ACCEPTED.into()
         } else {
-            // Requests wait for the response to `notifications/initialized`.
+            // Send no response to `notifications/initialized`. Requests wait for this response.
             return;
         };
         write(stream, &response);

@@ -368,7 +368,7 @@ mod tests {
 
     use super::*;
 
-    /// A gateway may offer another scheme in a separate line.
+    /// A gateway may offer another authentication scheme in a separate field `WWW-Authenticate`.
     #[test]
     fn refusal_has_all_lines_of_the_challenge() {
         let mut settings = ClientSettings::new("test".into(), "1".into());

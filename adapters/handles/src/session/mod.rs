@@ -164,7 +164,7 @@ impl ClientSession {
     /// Handles the client's event, if there is one. Returns the result of a connection attempt if the event reports
     /// this result, and `None` otherwise.
     ///
-    /// `failure` is the failure of the last closed stream of HTTP. If the event reports that a request or a connection
+    /// `failure` is the failure of the last closed HTTP stream. If the event reports that a request or a connection
     /// attempt ended with a closed connection, `failure` becomes the error. Exception: if the response to a connection
     /// attempt contains no message, the error stays [`ConnectError::Closed`].
     pub fn handle_event(

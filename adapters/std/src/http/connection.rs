@@ -67,7 +67,7 @@ struct OpenConnection<'c, 'i, H> {
     unread: Range<usize>,
     /// The part of the request's body that has arrived.
     body: Vec<u8>,
-    /// The space for the head of a response, whose length depends on the challenge of the application.
+    /// The space for the head of a response. The length of the head depends on the challenge of the application.
     response_head: Vec<u8>,
     output: Vec<u8>,
     /// Signals that the exchange has output, or that the server is closed.

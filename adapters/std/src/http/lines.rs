@@ -36,7 +36,8 @@ struct Queue {
 }
 
 impl Lines {
-    /// Starts a thread that reads lines of up to `longest` bytes, and wakes the owner of `reports` for each.
+    /// Starts a thread that reads lines of up to `longest` bytes. After each line, the thread wakes the owner of
+    /// `reports`.
     pub(super) fn start(
         input: impl Read + Send + 'static,
         longest: usize,

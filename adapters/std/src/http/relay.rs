@@ -121,7 +121,8 @@ impl<W: Write> Relay<W> {
                 self.accept(line)?;
                 (accepted, end) = (true, None);
             }
-            // The grace period begins at the end of the input, even if lines are left because the relay waits for the server.
+            // The grace period begins at the end of the input. Lines may still be left, because the relay waits for the
+            // server.
             if lines.has_ended() {
                 end.get_or_insert(now.plus(GRACE));
             }

@@ -130,7 +130,7 @@ impl Worker {
         let _ = self.jobs.send(job);
     }
 
-    /// Returns whether the thread can perform another request. The last exchange must have ended.
+    /// Returns whether the thread can perform another request. Call this method only after the end of an exchange.
     pub(super) fn is_usable(&self) -> bool {
         !self.has_panicked.load(Ordering::Acquire)
     }
