@@ -182,8 +182,8 @@ impl ClientSession {
     /// attempt. Returns `None` if the client is closing, no attempt is left, or the owner replaces no connection.
     ///
     /// The session drops requests of the server. The session keeps the client's unsent requests, and the required input
-    /// of its tasks. Until [`connection_opened`](ClientSession::connection_opened) is called, the handles call `wake`
-    /// after each command.
+    /// of the client's tasks. Until [`connection_opened`](ClientSession::connection_opened) is called, the handles call
+    /// `wake` after each command.
     pub fn begin_attempt(&mut self, now: Millis, wake: Wake) -> Option<Millis> {
         if self.is_closing {
             return None;

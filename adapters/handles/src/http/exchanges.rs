@@ -85,7 +85,7 @@ pub enum HttpPart {
 pub enum HttpReceived<'m> {
     /// A message of this stream.
     Message(&'m [u8], StreamId),
-    /// The end of a stream. If its request has no response, the request has failed.
+    /// The end of a stream, and the failure of its request, if there is one. A request without a response has failed.
     Closed(StreamId, Option<HttpFailure>),
     /// The end of the session.
     SessionLost,
