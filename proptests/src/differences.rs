@@ -63,8 +63,8 @@ impl Difference {
         Difference::LoneSurrogateIgnored,
     ];
 
-    /// Returns the difference that a text shows when it is read as a `Value`: `serde_json` rejects the text, or reads
-    /// another value. `None` means that both libraries read the same value, or reject the text.
+    /// Returns the difference that a text may show: `serde_json` may reject the text as a `Value`, or read a different
+    /// value. `None` means that both libraries read the same value, or both reject the text.
     ///
     /// Every text that is invalid JSON here is also invalid as a `Value` of `serde_json`.
     #[must_use]

@@ -54,7 +54,7 @@ pub struct Schemas {
 }
 
 impl Schemas {
-    /// Loads the schemas of `MCP_SPEC_DIR`. Returns `None` if one of the five schemas is missing.
+    /// Loads the schemas from [`spec_dir`]. Returns `None` if the schema of a revision is missing.
     ///
     /// # Panics
     /// Panics if a file exists but is not JSON.
@@ -245,7 +245,8 @@ impl Schemas {
         if result.get("task").is_some() && self.definition(revision, "CreateTaskResult").is_some() {
             return Ok("CreateTaskResult".into());
         }
-        // A server of the handshake era also sends requests. The schema of 2026-07-28 does not list these requests.
+        // Search all definitions, because a server of the handshake era also sends requests, and the schema of
+        // 2026-07-28 has no list of these requests.
         let stem = self
             .definitions(revision)
             .and_then(|all| {

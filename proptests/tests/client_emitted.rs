@@ -131,8 +131,8 @@ fn answer(mut asked: ServerRequest<'_>, turn: usize) -> Option<Ticket> {
         (_, 2) => asked.cancel(),
         (_, 3) => asked.error(-5, "own \"error\""),
         (_, 4) => drop(asked),
-        // Turn 5 is a response that is too large. Turn 6 is content with an unmatched bracket, which also has the
-        // wrong kind for roots and sampling.
+        // In turn 5, the response is too large. In turn 6, the content has an unmatched bracket, and a request for
+        // roots or sampling gets the wrong kind of response.
         (_, 5) => asked.error(-5, "x".repeat(5000)),
         (_, 6) => asked.accept(|content| content.end_object()),
         (InputRequest::Roots, _) => asked.roots(|roots| {

@@ -47,7 +47,7 @@ impl Response {
 
 impl Host<'_> {
     /// Sends a message, or nothing if `message` is `null`. Checks and returns the messages of the client. `method` is
-    /// the method of the request that the client answers, or empty. It selects the schema of the answer.
+    /// the method of the request that the client answers, or empty. This method selects the schema of the answer.
     fn send(&mut self, method: &str, message: &Value) -> Result<Vec<Value>, TestCaseError> {
         let line = match message {
             Value::Null => String::new(),
@@ -86,7 +86,7 @@ impl Host<'_> {
         let mut messages = Vec::new();
         for line in output.lines() {
             let value: Value = serde_json::from_str(line).unwrap();
-            // The schema of `tasks/result` names no members, because the result is that of another request.
+            // The schema of `tasks/result` names no members: the result is that of the request that became the task.
             let checked = match method == "tasks/result" && value.get("result").is_some() {
                 true => {
                     let has_model = value["result"].get("model").is_some();

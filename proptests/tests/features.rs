@@ -76,7 +76,7 @@ struct Entry {
 
 fn entry() -> impl Strategy<Value = Entry> {
     let text = || proptest::option::of(matching(".{0,12}"));
-    // The schemas have no integers beyond those that a float represents exactly.
+    // A float represents each of these integers exactly.
     let size = proptest::option::of(0u64..1 << 53);
     (text(), text(), text(), size, 0usize..3, any::<Option<bool>>(), extra()).prop_map(
         |(title, description, mime, size, icons, hint, extra)| Entry {
@@ -114,7 +114,7 @@ macro_rules! described {
 struct World {
     entries: Vec<Entry>,
     pieces: Vec<(Piece, Extra)>,
-    /// Whether the structured content comes before the blocks, and whether it is an object. `None` means no such
+    /// Whether the structured content comes before the blocks, and whether it is an object. `None` means no structured
     /// content.
     structured: Option<(bool, bool)>,
     meta: bool,

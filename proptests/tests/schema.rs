@@ -44,7 +44,7 @@ const RESULTS: &[(&str, &str)] = &[
 
 /// The id of an example that contradicts its own schema: `ReadResourceResult` requires `ttlMs` and `cacheScope`, which
 /// this example lacks. The example passes the definition of its folder only because that definition also admits an
-/// `InputRequiredResult`. The line check uses the `resultType`.
+/// `InputRequiredResult`. The line check selects the definition by the `resultType`, and rejects the example.
 const AT_ODDS: &str = "read-resource-example";
 
 /// Examples that are whole messages. The line checks find their definition.

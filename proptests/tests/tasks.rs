@@ -140,7 +140,7 @@ fn extension(schemas: &Schemas, text: &str, how: u8) -> Result<(), TestCaseError
 /// Checks the messages of `2025-11-25`. `method` is the method of the request.
 fn check_core(schemas: &Schemas, method: &str, messages: &[Value]) -> Result<(), TestCaseError> {
     for message in messages {
-        // The schema of `tasks/result` names no members, because the result is that of another request.
+        // The schema of `tasks/result` names no members: the result is that of the request that became the task.
         let is_payload = method == "tasks/result" && message.get("result").is_some();
         let checked = match is_payload {
             true => schemas.check("2025-11-25", "CallToolResult", &message["result"]),

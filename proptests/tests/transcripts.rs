@@ -27,7 +27,7 @@ fn text(value: &Value, path: &str) -> Option<String> {
     Some(value.pointer(path)?.as_str()?.to_owned())
 }
 
-/// Returns the revision in the `_meta` of a stateless request, or `None` for another message.
+/// Returns the revision in the `_meta` of a stateless request, or `None` for any other message.
 fn stateless_revision(message: &Value) -> Option<String> {
     text(message, "/params/_meta/io.modelcontextprotocol~1protocolVersion")
 }

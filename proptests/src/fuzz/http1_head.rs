@@ -4,7 +4,7 @@ use arbitrary::Arbitrary;
 
 use super::moves::Moves;
 
-/// The comparison with `httparse`, which the tests of `mcp-proto-http` also use.
+/// The comparison with `httparse`. The tests of `mcp-proto-http` also use this module.
 #[path = "../../../adapters/http/tests/http1/head_oracle.rs"]
 mod head_oracle;
 

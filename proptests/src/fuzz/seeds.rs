@@ -39,7 +39,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     ]
 }
 
-/// Returns four seeds for each head, which differ in the lengths of reads. A seed is an `Input` of the target
+/// Returns four seeds for each head: one for each sequence of read lengths. A seed is an `Input` of the target
 /// `http1_head`.
 fn heads() -> Vec<Vec<u8>> {
     let requests = [

@@ -4,7 +4,7 @@ use arbitrary::Arbitrary;
 
 use super::moves::Moves;
 
-/// The comparison with the reference, which the tests of `mcp-proto-http` also use.
+/// The comparison with the reference. The tests of `mcp-proto-http` also use this module.
 #[path = "../../../adapters/http/tests/sse/oracle.rs"]
 mod oracle;
 

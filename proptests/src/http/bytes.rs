@@ -3,8 +3,9 @@
 //! - Each request has one response, however its bytes are cut. Status and body equal the response of a second
 //!   server, which receives the request without HTTP/1.1.
 //! - The framing of a response is complete, and nothing follows its end.
-//! - A connection that stays open is idle after a response. Both servers then have the same number of exchanges.
-//! - Arbitrary bytes before a request end the connection, or get a response with status 4xx or 5xx.
+//! - After a complete response, a connection is idle or serves no further request.
+//! - After each request, both servers have the same number of open exchanges.
+//! - Arbitrary bytes get no response, an interim response, or a response with status 4xx or 5xx.
 
 use std::fmt::Write;
 

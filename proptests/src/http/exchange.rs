@@ -36,8 +36,8 @@ pub(crate) struct Exchange {
     pub(super) passed: usize,
     pub(super) is_passed: bool,
     pub(super) is_stalled: bool,
-    /// Whether the server may close the connection: the client did not read, or the stream continues on another
-    /// connection.
+    /// Whether the server may close the connection: the client did not read, the application released a connection, or
+    /// the stream continues on another connection.
     pub(super) may_be_cut: bool,
     pub(super) state: State,
     pub(super) status: u16,

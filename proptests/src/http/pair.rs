@@ -59,7 +59,7 @@ struct Pair<'t, 'c, 's> {
     now: Millis,
     /// Whether there is no adversary.
     is_calm: bool,
-    /// Whether the server remembers sessions, or the requests need none.
+    /// Whether the server stores sessions, or supports only the stateless era.
     has_sessions: bool,
 }
 
@@ -102,19 +102,20 @@ impl Pair<'_, '_, '_> {
     fn perform(&mut self, operation: Operation) {
         match operation {
             Operation::Call(tool) => self.call(NAMES[usize::from(tool) % NAMES.len()]),
-            // Without a table of sessions, the server may keep the exchange of a cancelled call until the call ends.
+            // If the server supports the handshake era but stores no sessions, a cancelled call may keep its exchange
+            // until the call ends.
             Operation::Cancel(which) if !self.calls.is_empty() && (self.has_sessions || !self.is_calm) => {
                 let call = self.calls.remove(usize::from(which) % self.calls.len());
                 assert!(self.client.cancel(call.ticket, "").is_ok(), "an open call has a valid ticket");
             }
             Operation::Respond(which) => _ = self.application.respond(&mut self.server, which),
             Operation::Progress(which) => self.application.progress(&mut self.server, which),
-            // A server without sessions cannot match the response of a client to the server's request.
+            // Without stored sessions, the server cannot match a client's response with its own request.
             Operation::Ask(which) if self.has_sessions || !self.is_calm => {
                 self.application.ask(&mut self.server_http, &mut self.server, which);
             }
             Operation::Change => change(&mut self.server_http, &mut self.server),
-            // Without an adversary, no time passes, so the retry delay of a client does not end.
+            // After a release, the client reconnects only after a delay. Without an adversary, no time passes.
             Operation::Release(which) if !self.is_calm => {
                 self.application.release(&mut self.server_http, &self.server, which);
             }

@@ -102,8 +102,8 @@ impl Request {
         request
     }
 
-    /// Creates a POST. The caller must use each number `token` once, and leave the next number for the second request
-    /// of a batch. `asked` is the id of the request of the server to which [`Body::Respond`] responds.
+    /// Creates a POST. No other request may use the number `token`. The second request of a batch uses `token + 1`.
+    /// `asked` is the id of the server's request to which [`Body::Respond`] responds.
     pub(super) fn post(
         shape: Shape,
         session: Option<&str>,

@@ -2,7 +2,7 @@
 //!
 //! - An exchange has at most one head. Its output has the announced length, and nothing follows the end.
 //! - Each response arrives once: on the exchange of its request, or on the stream that continues the exchange. Each
-//!   request that is not cancelled, and whose client stays, gets its response.
+//!   request gets its response, unless the request is cancelled or its client disconnects.
 //! - The server closes no connection of a client that has always read, unless the application releases the connection,
 //!   or the stream continues on another connection.
 //! - After a close, an exchange has no output.
@@ -189,7 +189,7 @@ impl<'b> Run<'b> {
         Some(index)
     }
 
-    /// Records that requests of a session may end without a response, if the body is a cancellation.
+    /// If the body is a cancellation, records that requests of its session may end without a response.
     fn excuse(&mut self, request: &Request, body: Body) {
         if matches!(body, Body::Cancel(_)) {
             self.excused.insert(request.text_of("mcp-session-id").to_owned());

@@ -59,8 +59,7 @@ pub(crate) struct Obligations {
     ending: Vec<Ticket>,
     /// Number of cancelled subscriptions, and of cancelled requests that waited for the end of a task.
     cancelled_subscriptions: usize,
-    /// The ids of the requests with each number, and whether each request is in a batch. Random bytes may reuse a
-    /// number.
+    /// The requests by number: the id of each, and whether a batch contains it. Random bytes may repeat a number.
     requests: BTreeMap<u64, Vec<(String, bool)>>,
     /// The number of events of each request number.
     events_by_number: BTreeMap<u64, usize>,

@@ -196,7 +196,7 @@ pub enum Behavior {
     Log,
     /// Reports a change, then responds.
     Change,
-    /// Requires input first.
+    /// Requires input each time.
     Needs,
     /// Reports a missing client capability.
     Lacks,
@@ -274,7 +274,7 @@ pub enum Reaction {
     Error,
     /// A response with both result and error (`true`), or with neither (`false`).
     Malformed(bool),
-    /// A result with the digits of the id as a string.
+    /// A result whose id is a string with the digits of the request's id.
     Text,
 }
 

@@ -67,8 +67,8 @@ pub(super) fn with_machine<T>(
     let (mut batches, mut watches) = (vec![0; 2500], [0; 60]);
     let server = Server::new(&info, buffer(movement.grown, &mut lent_rx), buffer(setup.grown, &mut lent_tx));
     let mut server = server.expect("the buffers are large enough").subscription_buffer(&mut watches[..]);
-    // Without `max_reply_size`, a lent buffer guarantees its whole length. If this length is `room`, the call is not
-    // needed.
+    // Without `max_reply_size`, a lent buffer guarantees its whole length. So a lent buffer of length `room` needs no
+    // `max_reply_size`.
     if setup.grown || room < tx {
         server = server.max_reply_size(room).expect("the buffers are large enough");
     }
@@ -416,7 +416,7 @@ impl World<'_> {
                 Some(_) => tasks.check_notification(&value)?,
             }
         }
-        // Within a connection, both lists only grow, so lists of equal length are equal.
+        // Within a connection, the lists of the models only grow, so the encoder's list of equal length is equal.
         if self.encoder.asked.len() != self.app.obligations.asked_ids.len() {
             self.encoder.asked.clone_from(&self.app.obligations.asked_ids);
         }

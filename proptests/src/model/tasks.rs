@@ -323,7 +323,7 @@ impl TaskModel {
                 self.candidates.iter().filter(|(_, it)| is_own(it)).map(|(call, _)| *call).collect();
             check(!own.is_empty(), || format!("the application did not create the task {id}"))?;
             let Some(call) = own.iter().find(|call| convert(**call)) else {
-                // The call or its task has ended before the client could read.
+                // The call or its task ended before the client read this response.
                 self.uncertain.extend(own);
                 return Ok(());
             };

@@ -11,9 +11,9 @@ use mcp_proto::{Buffer, Io, Millis};
 pub struct Movement {
     /// Whether the receive buffer is on the heap.
     pub grown: bool,
-    /// Maximum length of one read within `SMALL_MOVES`; 0 means no limit.
+    /// Maximum length of a small read (see `SMALL_MOVES`); 0 means no limit.
     pub read: u8,
-    /// Maximum length of one write within `SMALL_MOVES`; 0 means no limit.
+    /// Maximum length of a small write (see `SMALL_MOVES`); 0 means no limit.
     pub write: u8,
     /// Whether a read comes before a write when both are possible.
     pub reads_first: bool,
@@ -57,11 +57,11 @@ pub(crate) struct Transport {
     pub(crate) deadline: Option<Millis>,
 }
 
-/// The number of consecutive reads and writes that [`Movement`] limits. Three times as many larger moves follow. So
-/// runs stay short, and small pieces occur in every part of a run.
+/// The number of consecutive small moves: reads and writes of at most the lengths in [`Movement`]. Three times as many
+/// larger moves follow each time. So runs stay short, and small pieces occur in every part of a run.
 const SMALL_MOVES: u32 = 64;
 
-/// The factor by which the larger moves exceed the limits of [`Movement`].
+/// The maximum length of a larger move, as a multiple of the length in [`Movement`].
 const LARGER: usize = 16;
 
 /// Returns the maximum length of the next move.

@@ -38,7 +38,7 @@ fn agrees(schema_text: &str, decodes: [Decode; 2], without_heap: fn(&[u8]) -> Op
         prop_assert!(is_equal, "{}\n{:?}\n{}", text, checked, schema_text);
         // `serde_json` accepts the same texts for these types, with the same values, except for the differences below.
         match (&decoded, &theirs) {
-            // `serde_json` reads an integer beyond 64 bits as a float, so a `Decimal` has fewer digits there.
+            // `serde_json` reads an integer beyond 64 bits as a float, so its `Decimal` has fewer digits.
             (Ok(_), Ok(_)) if beyond_64_bits(&text) && schema_text.contains("decimal") => {}
             (Ok(decoded), Ok(theirs)) => prop_assert_eq!(decoded, theirs),
             (Err(why), Ok(theirs)) => prop_assert!(false, "{}\n{}\n{}", text, why, theirs),

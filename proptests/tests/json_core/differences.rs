@@ -21,16 +21,17 @@ pub(crate) enum Difference {
     // Differences of the encoder that the output reveals.
     /// The hexadecimal digits of an escape are lowercase here, as in `serde_json`.
     UppercaseEscape,
-    /// Here, the floats that `Debug` of `core` writes with an exponent have one. There, other floats have an exponent.
-    /// The values are equal.
+    /// Here, a float has an exponent if `Debug` of `core` writes the float with an exponent. There, other floats have
+    /// an exponent. The values are equal.
     FloatNotation,
     /// If two shortest texts are equally near to a float, the text of the greater number is written here, as by `Debug`
     /// of `core`.
     FloatTie,
     // Differences of the encoder that depend on the type.
-    /// A `char`, an integer of 128 bits and a tuple variant are written here, as in `serde_json`. There they panic.
+    /// A `char`, an integer of 128 bits and a tuple variant are written here, as in `serde_json`. There, the encoder
+    /// panics.
     UnwritableType,
-    /// An error of a `Serialize` is returned here. There it panics.
+    /// An error of a `Serialize` is returned here. There, the encoder panics.
     CustomError,
     /// A map key that is not a string becomes a string here, or is refused. There it is written like a value.
     NameThatIsNoString,
@@ -119,8 +120,8 @@ impl Difference {
         Difference::IgnoredValue,
     ];
 
-    /// Returns the difference that explains why `serde-json-core` writes another token than this crate. Returns `None`
-    /// if no difference explains the token.
+    /// Returns the difference that explains why `serde-json-core` writes the token `theirs` where `mcp-proto` writes
+    /// `ours`, or `None` if no difference explains this.
     pub(crate) fn of_tokens(ours: &str, theirs: &str) -> Option<Difference> {
         if ours.starts_with('"') {
             return (ours == lowercase_escapes(theirs)).then_some(Difference::UppercaseEscape);
@@ -233,7 +234,7 @@ pub(crate) fn tokens(text: &[u8]) -> Vec<&[u8]> {
     tokens
 }
 
-/// Returns the output of `serde-json-core`, which may be no UTF-8, or `None` if `serde-json-core` panics.
+/// Returns the output of `serde-json-core`, or `None` if `serde-json-core` panics. The output may be invalid UTF-8.
 pub(crate) fn their_text<T: Serialize + ?Sized>(value: &T) -> Option<Vec<u8>> {
     let mut text = vec![0; 1 << 16];
     let length =

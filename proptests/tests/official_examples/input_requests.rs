@@ -157,7 +157,7 @@ pub(crate) fn input_required(result: &Value) -> Value {
     ])
 }
 
-/// Writes input responses as a client does. Each is also compared with the server's view.
+/// Writes input responses as a client does. Compares each response with the server's view, too.
 pub(crate) fn answered(responses: &Value) -> Value {
     let responses = responses.as_object().unwrap();
     let requests = responses.iter().map(|(key, response)| (key.clone(), question(response))).collect();

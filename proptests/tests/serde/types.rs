@@ -157,7 +157,7 @@ representations! {
     Closed closed;
 }
 
-/// Newtypes and tuples of all types, where the representation allows them.
+/// Newtype variants and tuple variants, with values of different types.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Tuples {
     Number(u64),

@@ -37,7 +37,7 @@ pub struct Setup {
     pub connect: u8,
     /// Index of the revision that the server's handshake selects.
     pub revision: u8,
-    /// Whether the client supports only this handshake revision, besides the stateless era.
+    /// Whether `revision` is the only handshake revision that the client supports, besides the stateless era.
     pub only: bool,
     /// Server capabilities as bits: tools, resources, resource subscriptions, prompts, completions, logging.
     pub can: u8,

@@ -80,7 +80,7 @@ pub enum Message {
 pub enum Answer {
     /// A valid result with this many bytes of filler.
     Good(u16),
-    /// A result with the digits of the id as a string.
+    /// A result whose id is a string with the digits of the request's id.
     Text,
     /// A page with a cursor for the next page.
     Page,

@@ -1,8 +1,8 @@
 //! Model of a client: open tickets, requests of the server and permitted messages.
 //!
-//! Every ticket ends once, unless its request is a subscription. A result belongs to the request of its ticket. The
-//! client uses each id for only one request. The client uses only declared capabilities of the server. Each request of
-//! the server gets one response, unless the server cancels it.
+//! Every ticket ends once; the ticket of a subscription may stay open. A result belongs to the request of its ticket.
+//! The client uses each id for only one request. The client uses only declared capabilities of the server. In the
+//! handshake era, each request of the server gets one response, unless the server cancels the request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,7 @@ pub(crate) struct Tickets {
     ended: BTreeSet<Ticket>,
     deferred: BTreeMap<Ticket, String>,
     asked: BTreeMap<String, Asked>,
-    /// Ids in `asked` that had no response at the last check.
+    /// Ids in `asked` that had no response at the last check, and ids of later requests.
     unanswered: Vec<String>,
     /// Outcomes of requests, by request number.
     pub(crate) ends: Vec<(u64, String)>,
