@@ -43,7 +43,7 @@ fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> b
 }
 
 /// Returns the output and events of a server for a line. The server supports one revision. In the handshake era, the
-/// server has sent a request before.
+/// server has sent a request before it receives the line.
 fn serve(revision: Revision, line: &str) -> (String, String) {
     let info = ServerConfig::new("s", "1").features(&FEATURES).revisions(Revisions::only(revision));
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);

@@ -147,10 +147,11 @@ impl Routes {
         let _ = exchange.messages.send(message::replace(notification, &places));
     }
 
-    /// Passes a message of a session to the request whose progress token it has, or else to the latest request. If the
-    /// session has no request, or its client has disconnected, the message goes to the event stream. Without an event
-    /// stream, the message waits for the next one, unless `MAX_HELD` messages already wait. The latest request has
-    /// precedence over the event stream, because log messages of a call must precede its response.
+    /// Passes a message of a session to the request whose progress token the message has, or else to the latest
+    /// request. If the session has no request, or the client of this request has disconnected, the message goes to the
+    /// event stream. Without an event stream, the bridge holds the message for the next event stream, or drops the
+    /// message if the bridge already holds `MAX_HELD` messages. The latest request has precedence over the event
+    /// stream, because log messages of a call must precede its response.
     fn route_in_session(&mut self, message: &Message<'_>) {
         let text = message.bytes().to_vec();
         let number = self.find(message::token(message), |exchange| exchange.token.as_deref());

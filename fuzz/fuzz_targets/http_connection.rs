@@ -8,8 +8,9 @@
 //! - Each request has one response. Status and body equal the response of a second server, which receives the request
 //!   without HTTP/1.1.
 //! - The framing of a response is complete, and nothing follows its end.
-//! - A connection that stays open is idle after a response. Both servers then have the same number of exchanges.
-//! - Arbitrary bytes get no successful response.
+//! - After a complete response, a connection is idle or serves no further request. After each request, both servers
+//!   have the same number of open exchanges.
+//! - Arbitrary bytes get no response with a success status.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mcp_proto_proptests::fuzz::http_connection::check(bytes));

@@ -7,9 +7,9 @@
 //!
 //! - An exchange has at most one head. The output has the announced length, and nothing follows the end.
 //! - Each response arrives once: on the exchange of its request, or on the stream that continues the exchange. Each
-//!   request that is not cancelled, and whose client stays, gets its response.
-//! - The server closes no connection of a client that reads, unless the stream continues on another connection. After a
-//!   close, an exchange has no output.
+//!   request gets its response, unless the request is cancelled or its client disconnects.
+//! - The server closes no connection of a client that reads, unless the application releases the connection, or the
+//!   stream continues on another connection. After a close, an exchange has no output.
 //! - The tables keep their bounds. At the end all exchanges, bodies and pages are free.
 //! - The server becomes idle after each operation, and never waits for a past time.
 #![no_main]

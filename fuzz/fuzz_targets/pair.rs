@@ -4,8 +4,8 @@
 //!
 //! Invariants, which `proptests/src/model/pair.rs` checks with the models of both machines:
 //!
-//! - Without damaged lines, every call ends exactly once. Its response is right, unless time passes or an application
-//!   shuts down.
+//! - Without damaged lines, every call ends exactly once, with the right response. A call may fail if time passes, or
+//!   if an application shuts down, defers the call, or always requires more input.
 //! - With lines lost, doubled, swapped or cut, nothing panics, and every call still ends exactly once.
 //! - Neither machine sends what the other has not declared, or what the revision lacks.
 //! - Both machines become idle, and close in the end.

@@ -101,7 +101,7 @@ fn check(schemas: &Schemas, transcript: &Transcript) -> (usize, Vec<String>) {
             Step::End | Step::Gone => messages.peer(&std::mem::take(&mut line)),
             Step::Again => messages = nothing(),
             Step::Out(None) => {
-                // The response to the `initialize` of the open session.
+                // The prelude opens the session. Its event `connected` names the revision.
                 let session = transcript.steps.iter().find_map(|(_, step)| match step {
                     Step::Event(event) => event.strip_prefix("connected ")?.get(..10).map(str::to_owned),
                     _ => None,

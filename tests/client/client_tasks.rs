@@ -335,7 +335,7 @@ fn cancelled_task_stays_cancelled() {
     });
 }
 
-/// TC-25: a task that does not exist gets -32602.
+/// TC-25: a request about a task that does not exist gets -32602.
 #[test]
 fn unknown_task_is_refused() {
     let other = id(1);
@@ -358,7 +358,7 @@ fn unknown_task_is_refused() {
     }
 }
 
-/// TC-23: `tasks/list` has every task once, in pages. An unknown cursor gets -32602.
+/// TC-23: the pages of `tasks/list` have every task once. A request with an unknown cursor gets -32602.
 #[test]
 fn list_has_pages() {
     Setup { max_reply_size: Some(600), ..setup() }.run(|harness| {
@@ -388,7 +388,7 @@ fn list_has_pages() {
     });
 }
 
-/// TC-28, TC-31: on request, the client notifies the server of each change, with the whole task.
+/// TC-28, TC-31: with `TaskTable::notify`, the client notifies the server of each change, with the whole task.
 #[test]
 fn changed_status_is_notified_on_request() {
     Setup { task_table: Some(|| table(4, 256).notify()), ..setup() }.run(|harness| {
@@ -407,8 +407,8 @@ fn changed_status_is_notified_on_request() {
     });
 }
 
-/// TC-27: if a task of the server sends a request, the response has the metadata of that task, even if the request
-/// becomes a task of the client.
+/// TC-27: if the server sends a request for one of its tasks, the response has the metadata of that task, even if the
+/// request becomes a task of the client.
 #[test]
 fn request_of_a_task_of_the_server_keeps_its_metadata() {
     let setup = setup();

@@ -23,7 +23,7 @@ fn task_expires_after_its_time_to_live() {
     });
 }
 
-/// TC-34: a full table refuses further tasks, but serves ordinary requests.
+/// TC-34: a client with a full table refuses further tasks, but responds to ordinary requests.
 #[test]
 fn full_table_makes_no_task() {
     Setup { task_table: Some(|| table(1, 256)), ..setup() }.run(|harness| {
@@ -70,7 +70,7 @@ fn oversized_result_fails_the_task() {
     });
 }
 
-/// A stored result that does not fit into a response ends `tasks/result` with an error. The next event is the error.
+/// If a stored result does not fit into a response, `tasks/result` gets an error. The next event reports this error.
 #[test]
 fn stored_result_beyond_the_transmit_buffer_is_an_error() {
     Setup { task_table: Some(|| table(1, 4096)), tx: 2048, ..setup() }.run(|harness| {

@@ -76,7 +76,7 @@ fn failed_write_closes_the_client() {
     });
 }
 
-/// The server responds and exits. Its response arrives together with the failed write.
+/// The server responds and exits. Its response is in transit when the client's write fails.
 #[test]
 fn received_responses_are_processed_after_a_failed_write() {
     Setup::automatic().connected(|harness| {

@@ -89,7 +89,7 @@ fn probe_response_decides_the_era() {
         ),
         (r#"{"id":@discover,"result":{},"error":{"code":1,"message":""}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"id":"@discover","result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#.into(), Connected),
-        // A stateless server: no fallback, unless its error names older revisions.
+        // Only a stateless server sends these codes. The client falls back only if the error names older revisions.
         (error("discover", -32022, ""), Fails("Refused no (-32022)")),
         (error("discover", -32022, r#","data":{"supported":[]}"#), Fails("Refused no (-32022)")),
         (error("discover", -32022, r#","data":{"supported":["2099-01-01"]}"#), Fails("Refused no (-32022)")),
@@ -373,7 +373,7 @@ fn connection_that_ends_while_connecting_has_failed() {
             harness.broken().events(&["failed Closed", "closed"]).sent(&[]);
         });
     }
-    // A response that ends with the input is no reason to fall back.
+    // A response that the end of the input truncates is no reason to fall back.
     Setup::automatic().lines_only().run(|harness| {
         harness.at(0).discard();
         let half = harness.message(r#"{"id":@discover,"result":{"#);

@@ -226,7 +226,7 @@ fn custom_meta_is_sent_with_each_retry_if_it_fits() {
         harness.discard().server_sends(&asks("123456789012")).events(&["add: lost StateTooLong"]);
     });
     run(Setup { slots: 2, text: 52, ..setup() }, |harness| {
-        // The text has no space for `_meta` with a state. This is an error only if the server requires input.
+        // The text of a slot has no space for `_meta` and a state. This is an error only if the server requires input.
         harness.call("add", options).unwrap();
         harness.discard().server_sends(r#"{"id":@add,"result":{}}"#).events(&["add: result {}"]);
         harness.call("sub", options).unwrap();

@@ -68,7 +68,7 @@ fn late_probe_response_counts_only_on_its_connection() {
     });
 }
 
-/// Lost bytes say nothing about the era of the server. The link marks them with `CAN`.
+/// A response with lost bytes does not reveal the era of the server. The link marks lost bytes with `CAN`.
 #[test]
 fn probe_response_with_lost_bytes_repeats_the_probe() {
     for (before, behind) in [("{", ""), ("{\"supported", "\"2026-07-28\"]}}"), ("", "{}}")] {
@@ -82,13 +82,13 @@ fn probe_response_with_lost_bytes_repeats_the_probe() {
                 harness.server_sends(&discover(r#"["2026-07-28"]"#)).events(&["connected 2026-07-28"]);
             });
         }
-        // The client repeats the probe once, and then waits for its timeout.
+        // The client repeats the probe only once, and then waits for the timeout of the second probe.
         Setup::automatic().lines_only().run(|harness| {
             harness.at(0).at(200).server_sends(&damaged).discard();
             harness.server_sends(&damaged).events(&["fault NotJson"]).sent(&[]);
             harness.at(499).sent(&[]).at(500).sent(&[&initialize("2025-11-25")]);
         });
-        // A repetition of this kind leaves that after a refusal to a server that is slow.
+        // After such a repetition, a refusal of `initialize` still causes another repetition.
         Setup::automatic().lines_only().run(|harness| {
             harness.at(0).at(200).server_sends(&damaged).discard();
             harness.at(500).sent(&[&initialize("2025-11-25")]);

@@ -170,8 +170,8 @@ fn end_of_connection_ends_each_request_once() {
     }
 }
 
-/// The client accepts a string with the digits of the id. Some servers respond with such a string. Other similar values
-/// are not ids.
+/// The client accepts a string with the digits of the id, because some servers respond with such a string. Other
+/// similar values match no request.
 #[test]
 fn value_similar_to_a_request_id_is_no_match() {
     Setup::automatic().connected(|harness| {

@@ -1,6 +1,6 @@
 //! The observer of a client receives each message once and in order.
 //!
-//! Moving unsent output within its buffer changes nothing.
+//! When the client moves unsent output within its buffer, the observer receives no message again.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

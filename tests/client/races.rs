@@ -15,7 +15,7 @@ fn fill(harness: &mut ClientHarness) {
     harness.name(sent.expect("one fits"), "fill");
 }
 
-/// A waiting page request ignores messages with the previous page's id.
+/// While the request for a page waits for space, the client ignores messages with the id of the previous page.
 #[test]
 fn list_waiting_for_space_ignores_the_previous_id() {
     Setup::automatic().lines_only().connected(|harness| {

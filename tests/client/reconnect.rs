@@ -141,7 +141,7 @@ fn reconnect_ends_other_requests_once() {
             events.retain(|it| it != "closed");
             events.sort();
             let expected = ["?: lost Closed", "asks: lost Closed", "call: lost Closed", "list: lost Closed"];
-            // The third end of a connection starts a call to which the test gives no name (`?`). The other ends do not.
+            // Only the third end of a connection starts a call. The test gives no name to this call (`?`).
             assert_eq!(events, expected[usize::from(events.len() == 3)..], "{events:?}");
             assert_eq!(harness.client.pending(), 1);
             assert_eq!(harness.call("early", DEFAULT), Err(SendError::NotConnected));

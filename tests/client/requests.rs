@@ -61,8 +61,9 @@ fn request_ends_with_its_response() {
         (r#"{"id":0,"error":{"code":1,"message":"x"}}"#, &["fault UnknownResponse"]),
         (r#"{"id":"add","result":{}}"#, &["fault UnknownResponse"]),
         (r#"{"id":"+@add","result":{}}"#, &["fault UnknownResponse"]),
-        // The numbers are equal, but the bytes of the ids differ.
+        // The number is equal, but the bytes of the id differ.
         (r#"{"id":"0@add","result":{}}"#, &["fault UnknownResponse"]),
+        // Ids without a request, invalid ids, and no id.
         (r#"{"id":"","result":{}}"#, &["fault UnknownResponse"]),
         (r#"{"id":99999999999999999999999999,"result":{}}"#, &["fault UnknownResponse"]),
         (r#"{"id":@add.0,"result":{}}"#, &["fault InvalidId"]),

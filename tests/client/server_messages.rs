@@ -225,7 +225,7 @@ fn oversized_line_ends_only_its_own_request() {
 fn line_as_long_as_the_buffer_is_accepted() {
     let line = |length: usize| {
         let empty = r#"{"jsonrpc":"2.0","id":@add,"result":{"x":""}}"#.len();
-        // Both ids have one digit.
+        // In both eras, the id has one digit.
         let x = "x".repeat(length - (empty - "@add".len() + 1));
         format!(r#"{{"id":@add,"result":{{"x":"{x}"}}}}"#)
     };

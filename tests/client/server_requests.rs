@@ -414,7 +414,8 @@ fn refusal_waits_until_its_space_is_contiguous() {
                 Action::Closed => panic!("closed"),
             }
         }
-        // The first call fills a part of the buffer, and the second call the rest without the reserve.
+        // The first call fills a part of the buffer. The second call fills the rest, except the space reserved for
+        // responses.
         let arguments = |length: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(length));
         client.call_json("t", &arguments(180), Options::DEFAULT).unwrap();
         take(&mut client, Millis(0), sent_first);

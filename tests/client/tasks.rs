@@ -366,7 +366,7 @@ fn input_requests_that_do_not_fit_end_the_call_and_cancel_the_task() {
     });
 }
 
-/// TX-2, TX-3: the content of a task's result arrives in chunks, as that of a call.
+/// TX-2, TX-3: the content of a task's result arrives in chunks, like the content of a call's result.
 #[test]
 fn result_of_a_task_arrives_in_chunks() {
     for length in [50, 5000] {

@@ -87,7 +87,7 @@ fn task_is_requested_only_from_a_server_with_tasks() {
             let options = ttl.map_or(DEFAULT, |ttl| DEFAULT.task(Millis(ttl)));
             harness.call("add", options).unwrap();
             harness.sent(&[expected]);
-            // A server without tasks responds as usual.
+            // A server without tasks responds with an ordinary result.
             harness.server_sends(r#"{"id":@add,"result":{"content":[]}}"#);
             harness.events(&[r#"add: result {"content":[]}"#]);
         });
@@ -102,7 +102,8 @@ fn task_is_requested_only_from_a_server_with_tasks() {
     });
 }
 
-/// TC-24: a call that has ended at the client may become a task. The client cancels this task, if the server can.
+/// TC-24: a call that has ended at the client may become a task. The client cancels this task, if the server supports
+/// cancellation.
 #[test]
 fn late_task_of_an_ended_call_is_cancelled() {
     let created = format!(r#"{{"id":@add,"result":{{"task":{{{}}}}}}}"#, task("working", ""));

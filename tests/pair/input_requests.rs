@@ -343,7 +343,7 @@ fn calls_get_their_responses_in_the_order_of_the_calls() {
         let asked = std::mem::take(&mut pair.deferred);
         pair.client.reply(asked[0]).unwrap().accept(|content| content.field_string("name", "Ada"));
         pair.run_until_idle();
-        // The first place of the table is free now.
+        // The first entry of the table is free now.
         pair.client.reply(asked[1]).unwrap().sampled("m", "endTurn", |content| content.text("Bob"));
         pair.run_until_idle();
         assert_eq!(pair.results, ["Hello, Ada!", "Hello, Bob!"]);

@@ -175,7 +175,7 @@ fn session_messages_and_responses_belong_to_their_session() {
     });
 }
 
-/// A request during a call belongs to the call's session, and in `2026-07-28` servers send no requests.
+/// A request of the server during a call belongs to the session of the call. In `2026-07-28`, servers send no requests.
 #[test]
 fn request_during_a_call_goes_to_the_session_of_the_call() {
     with_sessions(|mut sessions| {

@@ -35,8 +35,8 @@ fn listening() -> (Peer, Ticket, Value) {
     (peer, ticket, id)
 }
 
-/// Reads a notification for a subscription, or its params. The view has a ticket in place of the
-/// subscription id, so the id is restored.
+/// Sends a notification with these params for a subscription, and rebuilds the params from its view. The view has a
+/// ticket in place of the subscription id, so the id is restored.
 pub(crate) fn notification(method: &str, params: &Value) -> Value {
     let (mut peer, ticket, id) = listening();
     let mut params = params.clone();

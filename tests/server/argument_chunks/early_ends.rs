@@ -175,8 +175,8 @@ fn call_that_arrives_during_shutdown_is_aborted() {
     assert!(events.ends_with("ArgumentsAborted ProtocolError(LineTooLong { limit: 256 }) "), "{events}");
 }
 
-/// If the last of several `method` members makes another message of the call, the event of this message follows the
-/// abort.
+/// If the last of several `method` members turns the call into another message, the event of that message follows the
+/// event of the abort.
 #[test]
 fn event_of_another_message_follows_the_abort() {
     // With this length, the other members follow the last chunk.

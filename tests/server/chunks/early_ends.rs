@@ -227,7 +227,7 @@ fn call_that_is_dropped_after_refused_chunks_is_answered() {
 }
 
 /// After the end of the input, a slow application does not prevent the response to a request that waits behind the open
-/// response. A client that does not read prevents it.
+/// response. A client that does not read prevents this response.
 #[test]
 fn end_of_input_ends_an_open_response_before_other_requests() {
     let (content, revision) = (CONTENTS[0], Revision::V2025_11_25);

@@ -404,7 +404,7 @@ fn changed_status_is_notified_on_request() {
     let messages = host.take();
     assert_eq!(messages[0]["params"]["status"], "completed");
     assert_eq!(messages[1]["result"]["content"][0]["text"], "done");
-    // Without a request for notifications, clients poll.
+    // Without `notify_sessions`, the server sends no notifications, so clients poll.
     let mut silent = Host::core();
     silent.create_core();
     silent.complete("done");

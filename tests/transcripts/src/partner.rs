@@ -275,7 +275,7 @@ impl Partner {
                     output.iter_mut().for_each(Speak::hang_up);
                     output = None;
                 }
-                // Waits for the end here, so that later bytes of the peer cannot be its cause.
+                // Wait for the end of the connection here, so that later bytes of the peer cannot cause the end.
                 Step::Closed if !matches!(manner, Manner::Leaves(_)) => self.wait_for(usize::MAX)?,
                 Step::Closed | Step::Again => {}
                 Step::Time(_) if matches!(manner, Manner::Leaves(_)) => {}

@@ -22,7 +22,7 @@ const PORT: u16 = 80;
 /// clients: without a listening socket, smoltcp resets the connection of a client.
 const SOCKETS: usize = CONNECTIONS + 4;
 /// The time for which a socket waits until a client completes the handshake, or acknowledges the last data of an ended
-/// connection. A client that never answers would occupy the socket forever.
+/// connection. Without this timeout, a client that never answers would occupy the socket forever.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 #[exception]
