@@ -5,7 +5,7 @@
 //! Invariants, which `proptests/src/http/pair.rs` checks:
 //!
 //! - Each request of the client ends exactly once, unless the session is lost. Each result belongs to its own call.
-//! - Without an adversary, each call gets its result or the error of its tool.
+//! - Without an adversary, each call that is not cancelled gets its result, or the error that its tool causes.
 //! - At the end, neither side has an open exchange.
 #![no_main]
 

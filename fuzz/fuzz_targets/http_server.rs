@@ -7,7 +7,8 @@
 //!
 //! - An exchange has at most one head. The output has the announced length, and nothing follows the end.
 //! - Each response arrives once: on the exchange of its request, or on the stream that continues the exchange. Each
-//!   request gets its response, unless the request is cancelled or its client disconnects.
+//!   request gets its response, unless the request is cancelled, its client disconnects, its session ends, or the
+//!   server shuts down.
 //! - The server closes no connection of a client that reads, unless the application releases the connection, or the
 //!   stream continues on another connection. After a close, an exchange has no output.
 //! - The tables keep their bounds. At the end all exchanges, bodies and pages are free.

@@ -5,7 +5,8 @@
 //! Invariants, which `proptests/src/fuzz/line.rs` checks:
 //!
 //! - A server receives exactly the lines that a simple loop over the whole input finds. Server and loop classify each
-//!   line alike: a message, invalid JSON with the position of the error, too deep, too long, or incomplete.
+//!   line alike: a message, invalid JSON with the position of the error, too deep, too long, or incomplete. After the
+//!   limit of consecutive invalid lines, the server does not classify further invalid lines.
 //! - The server finds the id of an oversized line, unless the id is longer than the maximum. The next line is complete.
 //! - The way in which bytes are cut, and the kind of buffer, affect neither lines nor output.
 //! - Work is linear, and the server always closes in the end.

@@ -15,7 +15,7 @@ pub(super) enum Mutation {
     Leave(u8),
     /// Inserts a line of another transcript before this line.
     Foreign(u8, u16, u8),
-    /// Replaces a line with a batch of this line and the next line.
+    /// Replaces a line with a batch of this line and a copy of the next line.
     Batch(u8),
     /// Changes a value in a line.
     Value(u8, u8, Change),

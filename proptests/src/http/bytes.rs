@@ -1,7 +1,7 @@
 //! Requests as bytes of HTTP/1.1 connections, compared with the same requests without HTTP/1.1.
 //!
-//! - Each request has one response, however its bytes are cut. Status and body equal the response of a second
-//!   server, which receives the request without HTTP/1.1.
+//! - Each request has one response, however its bytes are cut. The status and the body of a complete response equal
+//!   those of a second server, which receives the request without HTTP/1.1.
 //! - The framing of a response is complete, and nothing follows its end.
 //! - After a complete response, a connection is idle or serves no further request.
 //! - After each request, both servers have the same number of open exchanges.

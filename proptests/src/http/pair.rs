@@ -1,7 +1,7 @@
 //! A client and a server over HTTP, joined by connections that an adversary delays, cuts and refuses.
 //!
 //! - Each request of the client ends exactly once, unless the session is lost. Each result belongs to its own call.
-//! - Without an adversary, each call gets its result or the error of its tool.
+//! - Without an adversary, each call that is not cancelled gets its result, or the error that its tool causes.
 //! - At the end, neither side has an open exchange.
 
 use arbitrary::Arbitrary;

@@ -2,11 +2,12 @@
 //!
 //! - An exchange has at most one head. Its output has the announced length, and nothing follows the end.
 //! - Each response arrives once: on the exchange of its request, or on the stream that continues the exchange. Each
-//!   request gets its response, unless the request is cancelled or its client disconnects.
+//!   request gets its response, unless the request is cancelled, its client disconnects, its session ends, or the
+//!   server shuts down.
 //! - The server closes no connection of a client that has always read, unless the application releases the connection,
 //!   or the stream continues on another connection.
 //! - After a close, an exchange has no output.
-//! - At the end, all exchanges, bodies and pages are free.
+//! - At the end, all exchanges, bodies and pages of a server that is not closed are free.
 //! - The server never waits for a past time. After each operation, the server waits or is closed after at most
 //!   10,000 polls.
 

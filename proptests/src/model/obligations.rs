@@ -1,8 +1,9 @@
 //! Model of a server: its open requests, due responses and permitted messages.
 //!
 //! The model does not interpret methods. The model records the lines that may be requests, and the events and actions
-//! of the application. Each request with a readable id must get exactly one response, unless the request is cancelled
-//! or its session ends. The response must belong to the request, and must not follow its cancellation.
+//! of the application. Each request with a readable id must get exactly one response, unless the request is cancelled,
+//! its batch is refused, or its session ends. The response must belong to the request, and must not follow the
+//! cancellation of the request.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -229,7 +230,8 @@ impl Obligations {
         self.session.map(|(revision, _)| revision)
     }
 
-    /// Records that a deferred request has ended. `is_due` means that the server must still send the response.
+    /// Records that a deferred request or a subscription has ended. `is_due` means that the server must still send the
+    /// response.
     pub(crate) fn close(&mut self, ticket: Ticket, is_due: bool) -> Result<(), String> {
         if let Some(at) = self.listening.iter().position(|it| *it == ticket) {
             self.listening.remove(at);

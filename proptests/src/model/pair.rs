@@ -178,7 +178,7 @@ struct World<'s, 'c> {
     down: Pipe,
     /// Whether no line is damaged.
     is_intact: bool,
-    /// Whether no time passes.
+    /// Whether no operation lets time pass.
     is_timeless: bool,
     /// Whether an application shuts its machine down.
     shuts_down: bool,

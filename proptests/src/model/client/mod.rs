@@ -201,7 +201,7 @@ impl World<'_> {
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
         self.work += 1;
-        // Before any operation except these, run until idle, because the operation depends on the connection's state.
+        // Run until idle before all operations except these, because the others depend on the state of the connection.
         let free = matches!(
             operation,
             Operation::Bytes(_) | Operation::Send(Message::Odd(_) | Message::Changed(None))
