@@ -13,8 +13,8 @@ const MAX_HELD: usize = 64;
 
 /// The exchanges of one server process.
 ///
-/// A process on stdio expects one client, so its messages do not say which client they are for. With `is_shared`,
-/// the bridge therefore replaces the ids and progress tokens of requests by its own numbers.
+/// A process on stdio expects one client, so its messages name no client. With `is_shared`, the bridge therefore
+/// replaces the ids and progress tokens of requests by its own numbers.
 #[derive(Default)]
 pub(crate) struct Routes {
     is_shared: bool,

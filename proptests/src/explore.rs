@@ -32,7 +32,7 @@ pub struct Explored {
     pub depth: usize,
 }
 
-/// A world that prints its dialogue if it is dropped by a panic.
+/// A world that prints its dialogue if a panic drops the world.
 struct Shown<W: World>(W);
 
 impl<W: World> Drop for Shown<W> {

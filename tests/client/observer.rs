@@ -248,7 +248,7 @@ fn server_request_is_observed_before_its_response() {
         let is_handshake = traced.client.revision().unwrap().era() == mcp_proto::Era::Handshake;
         let ping = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         traced.server(&[ping(1), ping(2)]);
-        // The stateless era has no server requests, so the client drops them without a response.
+        // In the stateless era, servers may send no requests. The client drops such requests without a response.
         assert_eq!(&traced.order()[before..], if is_handshake { "<><>" } else { "<<" });
     });
 }

@@ -108,7 +108,7 @@ impl Harness<'_> {
 }
 
 fn with_harness(connect: Connect, test: impl FnOnce(Harness<'_>)) {
-    // The client polls tasks immediately, because the time of the harness does not change.
+    // With these intervals the client polls tasks immediately. The time of the harness does not change.
     let limits =
         TaskLimits { interval: Millis::ZERO, shortest_interval: Millis::ZERO, ..TaskLimits::DEFAULT };
     let config =

@@ -388,7 +388,7 @@ fn result_of_a_task_arrives_in_chunks() {
     }
 }
 
-/// TX-20: a notification has the content in one piece, so the client polls the task instead.
+/// TX-20: a notification has the content in one piece. A client that receives the content in chunks polls the task.
 #[test]
 fn notified_end_of_a_task_with_chunks_is_polled() {
     let end = format!(r#"{{"method":"notifications/tasks","params":{{{}}}}}"#, task("completed", RESULT));

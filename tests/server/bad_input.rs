@@ -443,7 +443,7 @@ fn errors_without_id_stop_after_eight_until_a_valid_message() {
     session().check(&format!(
         "{notified}> {{\"id\":1,\"method\":\"ping\"}}\n< error 1 -32600 …\n! fault WrongJsonRpcVersion\n{muted}"
     ));
-    // The limit ends an endless exchange with a peer that echoes each line, such as a console.
+    // Without the limit, the exchange with a peer that echoes each line, such as a console, would be endless.
     let bad = format!("{bad}< error - -32700 …\n! fault NotJson\n");
     let echo =
         "> {\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"\"}}\n! fault ErrorWithoutId\n";

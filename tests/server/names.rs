@@ -6,8 +6,7 @@ use crate::support::server::tools::CONFIG;
 use mcp_proto::server::{Feature, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Revision, Revisions};
 
-/// The second name contains a backslash character, which is not an escape. So the second name differs from the first
-/// name.
+/// The backslash in the second name is a character, and not an escape. So the second name differs from the first name.
 static NAMES: Tools<'static> =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new(r"ec\u0068o", "{}"), Tool::new("ech", "{}")]);
 static FEATURES: [&dyn Feature; 3] = [&NAMES, &UNWATCHED, &Logging];

@@ -92,7 +92,7 @@ impl Connection {
                 self.received.drain(..end + 2);
                 return line;
             }
-            // Read little, because each later line moves the bytes that follow it, such as a large body.
+            // Read little at a time, because the removal of a line moves all received bytes after the line.
             self.read(1 << 12);
         }
     }

@@ -97,7 +97,7 @@ fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
 
 /// Returns the ids in a line to which the machine may respond.
 ///
-/// `depth` is the depth limit of the scanner, which may therefore read only a part of the line.
+/// `depth` is the depth limit of the scanner. The scanner may therefore read only a part of the line.
 fn ids(line: &[u8], depth: u8) -> Vec<String> {
     if let Ok(json) = Json::parse(line)
         && json.kind() == Kind::Array

@@ -47,7 +47,7 @@ impl Policy for NumberPolicy {
 
     fn random(&mut self) -> [u8; 16] {
         self.counter += 1;
-        // The product distributes the counter over all bytes, because a table of sessions uses some of them as a hash.
+        // The product distributes the counter over all bytes, because a table of sessions uses some bytes as a hash.
         u128::from(self.counter).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835).to_le_bytes()
     }
 

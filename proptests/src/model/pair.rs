@@ -126,8 +126,8 @@ impl Pipe {
 /// The length of a receive buffer that holds every line. The text of the longest response has 20,000 bytes.
 const LONGEST_LINE: usize = 24 * 1024;
 
-/// The rules that the modeled applications may break. They send notifications of their own, list several tools of one
-/// name, and list other tools and prompts than they serve.
+/// The rules that the modeled applications may break. The applications send notifications of their own, list several
+/// tools of one name, and list tools and prompts that they do not serve.
 const BY_APPLICATIONS: [Rule; 5] = [
     Rule::MethodUnknown,
     Rule::ToolName,

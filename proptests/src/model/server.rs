@@ -475,7 +475,7 @@ impl World<'_> {
 }
 
 /// Replaces a byte of a line, or truncates the line. The result is never JSON with another request number, because the
-/// request number identifies the request to the application.
+/// model identifies requests by their numbers.
 fn damaged(whole: Vec<u8>, at: u16, byte: Option<u8>) -> Vec<u8> {
     let at = usize::from(at) % whole.len().max(1);
     let number = |line: &[u8]| {

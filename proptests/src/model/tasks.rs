@@ -194,7 +194,7 @@ impl TaskModel {
         self.known.iter().filter(|it| !it.is_removed).count()
     }
 
-    /// Checks that the server may refuse to turn a call into a task, because its table may be full.
+    /// Checks that the server may refuse to turn a call into a task, because the table of tasks may be full.
     pub(crate) fn refuse(&self) -> Result<(), String> {
         // A deferred call reserves a slot. A removed task has its slot until the client reads.
         let (live, slots) = (self.live(), self.slots.unwrap_or(0));
@@ -270,7 +270,7 @@ impl TaskModel {
         task.count_input();
     }
 
-    /// Records that the input requests of a task are removed, because its result did not fit.
+    /// Records that the input requests of a task are removed, because the result of the task did not fit.
     pub(crate) fn drop_input(&mut self, ticket: TaskTicket) {
         let Some(task) = self.find(Handle::Task(ticket)) else { return };
         task.keys.clear();

@@ -259,7 +259,7 @@ pub(crate) struct Page<T> {
     speed: Speed,
 }
 
-/// Names that the code of the macro might use, too.
+/// Names that may clash with names in the code of the macro.
 pub(crate) mod clashes {
     use mcp_proto::ToolArguments;
     pub(super) type A = u8;

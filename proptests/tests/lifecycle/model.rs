@@ -366,7 +366,7 @@ impl Model for Lifecycles {
             _ => actions.extend((!client.input.is_empty()).then_some(Move::ToClient)),
         }
         actions.extend((!server.input.is_empty()).then_some(Move::ToServer));
-        // A second connection that is open equals the first one, so the model makes no requests on it.
+        // An open second connection behaves like the first one, so the model makes no requests on the second one.
         let next = client.calls.iter().position(|it| *it == Request::New).filter(|n| *n < self.calls);
         if client.is_open() && !is_second {
             actions.extend(next.map(Move::Call));

@@ -126,7 +126,7 @@ impl<'b> Subject<'b> {
         while let Some((after, command)) = self.commands.pop_front() {
             let is_time = self.heard.get(..after).is_some_and(|heard| self.expected.starts_with(heard));
             if !is_time || self.command(&command) == Err(SendError::Busy) {
-                // The next event of the machine calls this function again, which then tries the command again.
+                // After the next event of the machine, this function runs again, and retries the command.
                 self.commands.push_front((after, command));
                 return;
             }

@@ -50,8 +50,8 @@ fn main() -> ! {
     static mut RESPONSES: Responses = [0; 256];
     static mut EXECUTOR: Option<Executor> = None;
     EXECUTOR.insert(Executor::new()).run(|spawner| {
-        // Both conditions hold, because a test on the PC checks that the memory suffices, and only one such task
-        // exists.
+        // Both calls succeed, because a test on the PC checks that the memory suffices, and `serve` is called only
+        // once.
         if let Ok(server) = MEMORY.server(PLACE)
             && let Ok(task) = serve(server, SETTINGS, RESPONSES)
         {
