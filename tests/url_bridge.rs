@@ -191,7 +191,7 @@ fn ended_session_is_replaced_by_another() {
     bridge.send(&format!(r#""id":0,{INITIALIZE}"#), &[r#""id":0,"result""#]);
     bridge.send(r#""method":"notifications/initialized""#, &[]);
     bridge.send(r#""id":1,"method":"ping""#, &[r#""id":1,"result":{}"#]);
-    // Other sessions end the session of the bridge, because the server keeps a limited number.
+    // New sessions end the session of the bridge, because the server keeps a limited number of sessions.
     for _ in 0..32 {
         let body = format!(r#"{{"jsonrpc":"2.0","id":0,{INITIALIZE}}}"#);
         assert!(server.request("POST", "", &body).starts_with("HTTP/1.1 200 "));

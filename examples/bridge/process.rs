@@ -84,8 +84,8 @@ impl ServerProcess {
         lock(&self.routes).cancel(id);
     }
 
-    /// Writes one message as a line. Replaces line breaks with blanks, which have the same meaning: JSON has line breaks
-    /// only between tokens.
+    /// Writes one message as a line. Replaces line breaks with blanks. The replacement keeps the meaning, because JSON
+    /// has line breaks only between tokens.
     pub(crate) fn write(&self, message: &[u8]) -> io::Result<()> {
         *lock(&self.used) = Instant::now();
         let mut line: Vec<u8> =
