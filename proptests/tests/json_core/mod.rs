@@ -18,7 +18,7 @@ use types::{Choice, Numbers, Open, Read, Texts, Tree, Written, read, written};
 
 pub(crate) use differences::{Difference, their_value};
 
-/// Checks that both write the same bytes, except for listed differences. Returns our text.
+/// Checks that both libraries write the same bytes, except for listed differences. Returns the text of `mcp-proto`.
 #[track_caller]
 fn same_text<T: Serialize + ?Sized>(value: &T) -> String {
     let ours = to_string(value).unwrap();
@@ -34,7 +34,7 @@ fn same_text<T: Serialize + ?Sized>(value: &T) -> String {
     ours
 }
 
-/// Checks that both read the same value or both refuse the text, except for listed differences.
+/// Checks that both libraries read the same value or both refuse the text, except for listed differences.
 #[track_caller]
 fn same_value<T: DeserializeOwned + Debug>(text: &[u8]) {
     let (ours, theirs) = (our_value::<T>(text), their_value::<T>(text));

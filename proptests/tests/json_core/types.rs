@@ -7,7 +7,7 @@ use crate::matching;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// A type with every kind of data that both write and read.
+/// A type with every kind of data that both libraries write and read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Read {
@@ -187,7 +187,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![matching("\\PC*"), matching("[\"\\\\/\u{0}-\u{1f}\u{7f}\u{80}\u{2028}😀a]{0,12}")]
 }
 
-/// Generates a float that both write as a number.
+/// Generates a float that both libraries write as a number.
 fn float() -> impl Strategy<Value = f64> {
     prop_oneof![prop::num::f64::NORMAL | prop::num::f64::ZERO | prop::num::f64::SUBNORMAL, -1e3..1e3]
 }

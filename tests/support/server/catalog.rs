@@ -80,7 +80,7 @@ pub(crate) static TOOLS: Tools<'static> = Tools::new(&[
 
 static FEATURES: [&dyn Feature; 5] = [&TOOLS, &UNWATCHED, &PROMPTS, &Completion, &Logging];
 
-/// A server with all features except subscriptions, and the tables of this module.
+/// A server with the tables of this module, and with all features except subscriptions.
 pub(crate) const LIBRARY: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 static ALL_FEATURES: [&dyn Feature; 6] =

@@ -103,8 +103,8 @@ impl Setup {
         self
     }
 
-    /// Runs the script at every pace, and with further receive buffers at some paces. Expects the same output and events
-    /// each time.
+    /// Runs the script at every pace, and with further receive buffers at some paces. Expects the same output and the
+    /// same events each time.
     pub(crate) fn check(&self, dialogue: &str) {
         let script = format!("{}{dialogue}", self.prelude);
         let steps: Vec<Step> = script.lines().filter_map(Step::parse).collect();
