@@ -1,7 +1,7 @@
 //! MCP servers for boards with a UART.
 //!
 //! `run` is the complete main loop of a server with tools, on the core crate alone. `device` is a server with every
-//! feature.
+//! feature except tasks, skills and extensions.
 #![no_std]
 #![allow(clippy::new_without_default, reason = "`new` creates the values of statics")]
 

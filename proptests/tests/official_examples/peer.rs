@@ -10,7 +10,7 @@ const CONFIG: ClientConfig<'static> = ClientConfig::new("ExampleClient", "1.0.0"
 
 static PLAIN: ClientConfig<'static> = CONFIG;
 
-/// The configuration of a client with all capabilities.
+/// The configuration of a client that accepts every kind of input request.
 static EVERYTHING: ClientConfig<'static> = CONFIG.capabilities(
     ClientCapabilities::ROOTS
         .with(ClientCapabilities::SAMPLING_TOOLS)
@@ -35,17 +35,18 @@ impl Peer {
         Peer { client, sent: Vec::new() }
     }
 
-    /// Creates a client connected to a server with all features.
+    /// Creates a client connected to a server with tools, resources, prompts, completion and logging.
     pub(crate) fn connected() -> Peer {
         Peer::new().connect()
     }
 
-    /// Creates a client with all capabilities, connected to a server with all features.
+    /// Creates a client that accepts every kind of input request, connected like [`connected`](Peer::connected).
     pub(crate) fn with_all_capabilities() -> Peer {
         Peer::from_config(&EVERYTHING).connect()
     }
 
-    /// Creates a client with these capabilities, connected to a server with all features. Leaks the configuration.
+    /// Creates a client with these capabilities, connected like [`connected`](Peer::connected). Leaks the
+    /// configuration.
     pub(crate) fn with_capabilities(
         declared: ClientCapabilities,
         extensions: &'static [(&'static str, &'static str)],

@@ -1,4 +1,4 @@
-//! A client and a server with all features, connected by random pipes.
+//! A client, and a server with the features in `FEATURES`, connected by random pipes.
 //!
 //! A script states the events of client and server, and runs in every revision with many seeds. So the harness also
 //! shows that partial reads, partial writes and buffer sizes have no effect.
@@ -73,7 +73,7 @@ pub(crate) static FORM: Form = Form::new("Who?", &FIELDS);
 pub(crate) static PAGE: OpenUrl = OpenUrl::new("Log in", "https://example.com/", "e1");
 pub(crate) static MODEL: CreateMessage = CreateMessage::new(&[SampleMessage::user("Say it")], 9);
 
-/// All capabilities of a client.
+/// The capabilities of a client that accepts every kind of input request.
 pub(crate) const EVERYTHING: ClientCapabilities = ClientCapabilities::ROOTS_LIST_CHANGED
     .with(ClientCapabilities::SAMPLING_TOOLS)
     .with(ClientCapabilities::ELICITATION_FORM)

@@ -80,13 +80,13 @@ pub(crate) static TOOLS: Tools<'static> = Tools::new(&[
 
 static FEATURES: [&dyn Feature; 5] = [&TOOLS, &UNWATCHED, &PROMPTS, &Completion, &Logging];
 
-/// A server with the tables of this module, and with all features except subscriptions.
+/// A server with tools, resources, prompts, completion and logging, from the tables of this module.
 pub(crate) const LIBRARY: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 static ALL_FEATURES: [&dyn Feature; 6] =
     [&super::tools::TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions];
 
-/// A server with all features, and the tools of [`tools`](super::tools).
+/// A server with subscriptions besides these features, and with the tools of [`tools`](super::tools).
 pub(crate) const EVERYTHING: ServerConfig<'static> = ServerConfig::new("s", "1").features(&ALL_FEATURES);
 
 static BY_HOST_RESOURCES: Resources<'static> = Resources::dynamic_list();

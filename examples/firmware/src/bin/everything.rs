@@ -1,4 +1,4 @@
-//! A server with every feature, on a polled LM3S6965.
+//! A server with every feature except tasks, skills and extensions, on a polled LM3S6965.
 #![no_std]
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A device that uses every feature of a server.
+//! A device that uses every feature of a server except tasks, skills and extensions.
 //!
 //! The device has an LED, a thermometer, settings, a slow self test, and requests to the client. The device does not
 //! depend on the UART: the main loop passes the server's events to the device, and calls [`Device::work`] between two
