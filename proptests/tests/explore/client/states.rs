@@ -9,7 +9,7 @@ pub(super) fn is_connecting(method: &str) -> bool {
     matches!(method, "initialize" | "server/discover")
 }
 
-/// Checks that the client responds to a ping, if the server can send a ping in this state.
+/// In a handshake session, checks that the client responds to a ping, if the server can still send a ping.
 fn ping_gets_response(scene: &mut Scene) {
     if scene.lines.blocked {
         assert!(scene.step("reads again") || scene.lines.closed);

@@ -22,7 +22,7 @@ fn ping_gets_response(scene: &mut Scene) {
     assert!(result || scene.server.state() == State::Draining, "{last}");
 }
 
-/// Closes the client. Checks that the server closes, and that no response is missing.
+/// Closes the client. Checks that the server closes, and that no response is missing if the client reads.
 fn closes_with_peer(scene: &mut Scene) {
     if !scene.lines.ended && !scene.lines.closed {
         assert!(scene.step("eof"));
