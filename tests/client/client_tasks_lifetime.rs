@@ -23,7 +23,7 @@ fn task_expires_after_its_time_to_live() {
     });
 }
 
-/// TC-34: a client with a full table refuses further tasks, but responds to ordinary requests.
+/// TC-34: a client with a full table refuses further tasks.
 #[test]
 fn full_table_makes_no_task() {
     Setup { task_table: Some(|| table(1, 256)), ..setup() }.run(|harness| {

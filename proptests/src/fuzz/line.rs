@@ -88,7 +88,7 @@ fn line(text: &[u8], ended: bool, limits: &Limits, rx: usize) -> Option<Line> {
     let verdict = match scanned {
         Err(ScanError { kind: ScanErrorKind::Empty, .. }) => return None,
         Ok(_) | Err(ScanError { kind: ScanErrorKind::TooDeep, .. }) if !fits => {
-            // The scanner does not find the end of an id that is nested too deeply. Such an id counts to the end of
+            // The scanner does not find the end of an id that is nested too deeply. Such an id extends to the end of
             // the text.
             let id = scanner.member(Member::Id);
             let id = id.and_then(|id| text.get(id.start..id.end.unwrap_or(text.len()))).unwrap_or_default();

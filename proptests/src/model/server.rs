@@ -416,7 +416,7 @@ impl World<'_> {
                 Some(_) => tasks.check_notification(&value)?,
             }
         }
-        // Within a connection, the lists of the models only grow, so the encoder's list of equal length is equal.
+        // Within a connection, the lists of the models only grow. So the encoder copies a list if the lengths differ.
         if self.encoder.asked.len() != self.app.obligations.asked_ids.len() {
             self.encoder.asked.clone_from(&self.app.obligations.asked_ids);
         }

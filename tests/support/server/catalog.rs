@@ -86,7 +86,7 @@ pub(crate) const LIBRARY: ServerConfig<'static> = ServerConfig::new("s", "1").fe
 static ALL_FEATURES: [&dyn Feature; 6] =
     [&super::tools::TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions];
 
-/// A server with subscriptions besides these features, and with the tools of [`tools`](super::tools).
+/// A server with the features of [`LIBRARY`] and with subscriptions. Its tools are those of [`tools`](super::tools).
 pub(crate) const EVERYTHING: ServerConfig<'static> = ServerConfig::new("s", "1").features(&ALL_FEATURES);
 
 static BY_HOST_RESOURCES: Resources<'static> = Resources::dynamic_list();
