@@ -307,7 +307,7 @@ fn capabilities_of_tasks_are_part_of_the_server() {
     }
 }
 
-/// TC-25: an unknown task ends with the error of the server.
+/// TC-25: a resumed task that the server does not know ends with the error of the server.
 #[test]
 fn resumed_task_is_followed_by_its_result() {
     run(|harness| {

@@ -373,7 +373,8 @@ fn run_listening(dialogue: impl Fn(&mut ClientHarness, Ticket)) {
     });
 }
 
-/// TX-20: after one poll, which finds earlier changes, notifications replace polls.
+/// TX-20: after one poll, which finds earlier changes, the client polls only at the longest interval. Notifications
+/// replace the other polls.
 #[test]
 fn granted_subscription_replaces_polls() {
     let notify = format!(
