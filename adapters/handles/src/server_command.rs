@@ -297,11 +297,10 @@ impl ServerCommand {
     /// Creates the command that notifies the client of a completed elicitation in URL mode. If the request of `ticket`
     /// has ended, the command sends nothing, because the server may then serve another session.
     pub(crate) fn elicitation_complete(ticket: Option<Ticket>, id: String) -> ServerCommand {
-        let command =
-            ServerCommand::new(move |server, _| match ticket.map(|ticket| server.reply(ticket).is_ok()) {
-                Some(false) => Delivery::Done,
-                _ => Delivery::from_send_result(server.elicitation_complete(&id)),
-            });
+        let command = ServerCommand::new(move |server, _| {
+            let is_in_flight = ticket.map_or(Ok(()), |ticket| server.reply(ticket).map(drop));
+            Delivery::from_send_result(is_in_flight.and_then(|()| server.elicitation_complete(&id)))
+        });
         ServerCommand { session_of: ticket, ..command }
     }
 }
@@ -365,5 +364,19 @@ mod tests {
         server.reply(ticket).unwrap().error(code::INTERNAL_ERROR, "failed");
         assert!(run(&mut server, b"").0.contains(r#""id":1,"error""#));
         assert!(!is_completed(&mut server));
+    }
+
+    #[test]
+    fn elicitation_is_completed_after_a_full_buffer() {
+        let shared = ServerShared::new(Arc::new(|| {}), 1, None, Vec::new());
+        let server = Server::new(&CONFIG, Buffer::grown(4096), vec![0; 4096].leak()).unwrap();
+        let mut server = server.in_flight_grown(2).unwrap();
+        let ticket = run(&mut server, INPUT).1.unwrap();
+        server.ping(mcp_proto::server::RequestOptions::DEFAULT).unwrap();
+        let mut command = ServerCommand::elicitation_complete(Some(ticket), "e1".into());
+        assert!(command.apply(&mut server, &shared) == Delivery::Blocked);
+        run(&mut server, b"");
+        assert!(command.apply(&mut server, &shared) == Delivery::Done);
+        assert!(run(&mut server, b"").0.contains("notifications/elicitation/complete"));
     }
 }
