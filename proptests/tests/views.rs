@@ -1,6 +1,5 @@
 //! Client views: base64 round trips, and arbitrary JSON without a panic.
 
-#[allow(dead_code, reason = "another test binary uses all of it")]
 use crate::json_texts;
 use mcp_proto::client::{
     Base64, Base64Error, BlockView, CompletionView, ContentView, Freshness, ImplementationView,
