@@ -1,5 +1,6 @@
-//! A starting point for a server on threads, reachable at a URL, without a runtime or an HTTP library. The server has
-//! two tools, one of which is slow.
+//! A starting point for a server on threads, reachable at a URL, without a runtime or an HTTP library.
+//!
+//! The server has two tools, one of which is slow.
 //!
 //! ```sh
 //! cargo run --example http_server_std              # http://127.0.0.1:8080/mcp

@@ -1,4 +1,4 @@
-//! Checks that modules of `src` import only from layers further left.
+//! Checks that modules of `src` import only from the layers that ARCHITECTURE.md permits.
 
 use crate::documents::{rust_files, text};
 use crate::support::ROOT;

@@ -1,4 +1,4 @@
-//! The event chosen by `poll`, stored as spans.
+//! The event chosen by `poll`, stored as positions in the receive buffer.
 
 use crate::error::ProtocolError;
 use crate::json::Span;

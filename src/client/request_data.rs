@@ -1,4 +1,4 @@
-//! Slot data, ids and encoding of the requests that the client sends.
+//! Writes the requests of the client: their ids, and the data that their slots store.
 #![allow(clippy::as_conversions, reason = "a stream is the low half of an id")]
 
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};

@@ -1,11 +1,26 @@
-//! Request ids: valid JSON values, equality, hashes, and the numeric ids of outbound requests.
+//! Request ids: which values are valid, equality, hashes, and the numeric ids of outbound requests.
 
-use crate::json::{Json, Kind, WriteText, magnitude};
+use crate::json::{Json, Kind, Member, Scanner, Span, WriteText, magnitude};
 use crate::rpc::hash::Hasher;
+use crate::rpc::kind;
 
 /// Returns whether a value is a valid request id: a string, or a number without fraction and exponent.
 pub(crate) fn is_id(value: Json<'_>) -> bool {
     value.kind() == Kind::String || value.is_integer_text()
+}
+
+impl Scanner {
+    /// Returns the span of the `id` of the scanned message, or a missing span if this id is not valid.
+    #[inline]
+    pub(crate) fn valid_id(&self, line: &[u8]) -> Span {
+        let id = self.span(Member::Id);
+        let is_valid = match kind(line, id) {
+            Kind::String => true,
+            Kind::Number => self.has_integer_id(),
+            _ => false,
+        };
+        if is_valid { id } else { Span::MISSING }
+    }
 }
 
 /// Returns whether two ids are equal: same type and same value, regardless of string escapes.

@@ -1,4 +1,4 @@
-//! A classified message: its kind, and the spans of its id, method and content.
+//! Classifies a message by its members: its kind, and the spans of its id, method and content.
 
 use crate::json::{DEPTH_LIMIT, Json, Kind, KnownObject, Member, ScanError, Scanned, Scanner, Shape, Span};
 use crate::platform::cold_path;
@@ -121,18 +121,6 @@ impl<'m> Message<'m> {
 }
 
 impl Scanner {
-    /// Returns the span of the id, or a missing span if the id is not valid.
-    #[inline]
-    pub(crate) fn valid_id(&self, line: &[u8]) -> Span {
-        let id = self.span(Member::Id);
-        let is_valid = match kind(line, id) {
-            Kind::String => true,
-            Kind::Number => self.has_integer_id(),
-            _ => false,
-        };
-        if is_valid { id } else { Span::MISSING }
-    }
-
     /// Returns the span of the parameters, or a missing span if there are none or they are `null`.
     #[inline]
     pub(crate) fn params(&self, line: &[u8]) -> Span {

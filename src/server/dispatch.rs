@@ -1,4 +1,4 @@
-//! Dispatch of inbound messages: requests, notifications, responses and invalid messages.
+//! Dispatches inbound messages: requests to features, `notifications/cancelled`, responses, invalid messages.
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;

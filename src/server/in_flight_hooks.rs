@@ -1,4 +1,4 @@
-//! `InFlightHooks`: ids, expired deadlines, cancellations and errors of the server's requests in flight.
+//! `InFlightHooks`: finds and ends requests in flight, expires deadlines, writes queued errors and cancellations.
 //!
 //! The server calls this module only through [`InFlightHooks`], so that a server without slots does not link the
 //! module.

@@ -1,4 +1,4 @@
-//! The event chosen by `poll`, as plain numbers and spans.
+//! The event chosen by `poll`, stored as numbers and positions in the receive buffer.
 //!
 //! Nothing is borrowed between `poll` and `event`. The input stores the spans of the event's parts in place of the
 //! spans of the message's members, which are no longer needed.

@@ -278,8 +278,8 @@ impl Server<'_> {
                 return false;
             }
         }
-        // Output drains only while the client reads, so each transmission restarts the period. If the output is empty,
-        // an open chunked response blocks a line.
+        // Output drains only while the client reads, so each transmission restarts the period. If the output is empty in
+        // the phase `InputEnded`, an open chunked response blocks a line.
         let ending = if draining { Ending::Flushing } else { Ending::InputEnded };
         if self.state.peer.output.take_sent_flag() || self.state.ending != ending {
             self.set_ending(ending);
@@ -294,8 +294,8 @@ impl Server<'_> {
         false
     }
 
-    /// Ends a chunked response as a failure, because a received line waits for the end of the response. Returns `false`
-    /// if no chunked response is open.
+    /// Ends a chunked response as a failure. In the phase `InputEnded`, a received line waits for the end of this
+    /// response. Returns `false` if no chunked response is open.
     fn end_open_response(&mut self) -> bool {
         let is_open = |(_, inbound): &(Ticket, &Inbound<Context>)| inbound.is_chunked();
         let found = self.state.peer.in_flight.inbound_requests().find(is_open);

@@ -116,8 +116,8 @@ impl Inbound<Context> {
 
     /// Returns whether the request is deferred and is not a subscription.
     pub(crate) fn is_open(&self) -> bool {
-        // A request that waits for the result of a task counts as deferred, but the application does not know its
-        // ticket.
+        // This includes a `tasks/result` that waits for the end of its task. The application knows the ticket of the
+        // task, but not the ticket of this request.
         self.state.is_deferred() && self.subscription().is_none()
     }
 

@@ -1,4 +1,4 @@
-//! State of a server without its input: output, requests in flight, session.
+//! State of a server without its input. Writes responses: an error replaces a response that does not fit.
 //!
 //! The input is separate, so that an event can borrow the line and the state at the same time.
 

@@ -1,4 +1,4 @@
-//! Repeated probes: the response was late and the server refuses the handshake, or the response lost bytes.
+//! The client probes again: after a late response and a refused handshake, or after a response with lost bytes.
 
 use super::connect::{PROBE, discover, error, initialize};
 use crate::support::FailureContext;

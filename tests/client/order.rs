@@ -1,5 +1,6 @@
-//! The order in which a client emits events, sends messages and reuses slots. The order depends on deadlines, slots and
-//! the calls of the application, never on the speed of output.
+//! The order in which a client emits events, sends messages and reuses slots.
+//!
+//! The order depends on deadlines, slots and the calls of the application, never on the speed of output.
 
 use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::{Connect, Options};

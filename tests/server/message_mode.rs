@@ -294,7 +294,8 @@ fn messages_are_returned_if_busy_or_not_in_message_mode() {
     );
 
     let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap();
-    // The first response fills the buffer. The second message waits, and the server returns the third message.
+    // While the first response is unsent, the buffer has no space for another response of the maximum size. So the second
+    // message waits, and the server returns the third message.
     for (nth, taken) in [(0, true), (1, true), (2, false)] {
         let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
         let (_, input) = io.split();
@@ -368,7 +369,7 @@ fn request_during_a_call_goes_to_the_stream_of_the_call() {
         assert_eq!(router.general, [r#"Request {"jsonrpc":"2.0","id":3,"method":"ping"}"#]);
         // The client's response arrives on another stream.
         router.post(2, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#, true);
-        // If the call ends first, the cancellation belongs to no stream.
+        // The call ends before the first ping times out, so the cancellation of this ping belongs to no stream.
         router.server.reply(router.tickets[0]).unwrap().text("done");
         router.run();
         router.now = Millis(10);

@@ -1,5 +1,6 @@
-//! Functions that respond to a request: `mcp_call_…` for tool calls and for requests of any kind, `mcp_read_…` for
-//! reads of resources.
+//! Functions that respond to a request, such as `mcp_call_…`.
+//!
+//! `mcp_call_…` is for tool calls and for requests of any kind, `mcp_read_…` for reads of resources.
 //!
 //! A handle is a pointer to the current request of a server. Each response consumes the request, so a second response
 //! fails with `MCP_ERROR_GONE`.

@@ -1,4 +1,4 @@
-//! Bytes to send and space for received bytes, between two polls.
+//! Functions that return the bytes to send and the space for received bytes, between two polls.
 
 use mcp_proto::{Io, Millis, Receive, Transmit};
 

@@ -1,4 +1,4 @@
-//! `Pump`: cancels lines that lost bytes, and detects session marks. `step`, `run` and `wait` share this code.
+//! `Pump`: what all forms of the pump share. Cancels lines that lost bytes, and detects session marks.
 
 use embedded_io::ErrorKind;
 use mcp_proto::{Millis, Receive, Transmit};

@@ -100,8 +100,7 @@ fn dropped_future_loses_no_bytes() {
     for reads in [1, 3, 64, 1000] {
         for writes in [1, 10, 1000] {
             for delay in [0, 1, 5] {
-                // Each future gets at least as many polls as its driver needs. With fewer polls, the future makes no
-                // progress.
+                // Each future gets more than `delay` polls. With fewer polls, no read or write would complete.
                 for polls in [&[1][..], &[2], &[1, 2, 3, 5, 8], &[7, 1], &[1000]] {
                     let uart = Uart { reads, writes, ..Uart::text(&input) };
                     let (uart, app) = serve(uart, delay, polls);

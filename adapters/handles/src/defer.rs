@@ -1,4 +1,4 @@
-//! Requests whose response can be deferred.
+//! Trait of the requests whose response can be deferred.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! Queries and commands of server handles for subscriptions, notifications, log messages and elicitation.
+//! Methods of server handles: subscriptions, notifications, log messages and elicitation.
 
 use mcp_proto::{Level, Ticket};
 use serde_core::Serialize;

@@ -1,4 +1,4 @@
-//! Commands from a server's handles to its event loop.
+//! `ServerCommand`: work that a handle of a server queues for its event loop.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -74,7 +74,7 @@ fn fill_in(form: &FormView<'_>, answers: &[(String, String)]) -> InputResponse {
     InputResponse::accept_json(&fields)
 }
 
-/// Returns the label of a field: `Color (one of red, green) [red]`.
+/// Returns the label of a field: `Color (one of red, green) ["red"]`. The default is JSON.
 fn label(field: &FieldView<'_>) -> String {
     let choices: Vec<_> = field.choices().map(|choice| choice.value.to_string()).collect();
     let kind = match field.kind() {

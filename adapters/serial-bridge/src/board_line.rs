@@ -1,5 +1,6 @@
-//! The line between the router and the board: plain bytes, or frames with checksums. Text of the board between frames
-//! goes to the log.
+//! The line between the router and the board: plain bytes, or frames with checksums.
+//!
+//! Text of the board between frames goes to the log.
 
 use std::time::{Duration, Instant};
 

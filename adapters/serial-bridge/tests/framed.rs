@@ -1,5 +1,6 @@
-//! Frames between the bridge and the board: noise has no effect, and resets and killed clients are handled as without
-//! frames.
+//! Frames between the bridge and the board.
+//!
+//! Noise has no effect. Resets and killed clients are handled as without frames.
 
 use std::time::Duration;
 

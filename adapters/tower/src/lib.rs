@@ -1,5 +1,4 @@
-//! [`mcp_proto`] over HTTP as a [tower service](tower_service::Service): for axum, hyper and other servers that take
-//! tower services.
+//! [`mcp_proto`] over HTTP as a [tower service](tower_service::Service), for axum, hyper and other servers.
 //!
 //! - [`Serve`]: the limits of a server. [`Serve::service`] creates the service.
 //! - [`McpService`]: the service. Clones share one server.

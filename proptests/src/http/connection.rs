@@ -1,5 +1,4 @@
-//! A connection between a client and a server: one request, and the part of its response that the client has not yet
-//! received.
+//! A connection between a client and a server: a request, and the part of its response that is on the way.
 
 use mcp_proto::Millis;
 use mcp_proto::server::Server;

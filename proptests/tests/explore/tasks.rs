@@ -1,5 +1,4 @@
-//! The table of tasks: a server with two slots for tasks, its application, and a client that sends anything at any
-//! time.
+//! The table of tasks: a server with two slots for tasks, and a client that sends anything at any time.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
-//! Intended differences between `mcp-proto` and `serde-json-core`, each with an example. In the descriptions, *here*
-//! means `mcp-proto`, and *there* means `serde-json-core`.
+//! Intended differences between `mcp-proto` and `serde-json-core`, each with an example.
+//!
+//! In the descriptions, *here* means `mcp-proto`, and *there* means `serde-json-core`.
 //!
 //! Texts are read with a buffer for escapes (`from_slice_escaped`). Without the buffer, `serde-json-core` does not
 //! decode escapes.

@@ -1,5 +1,7 @@
-//! Rebuilds JSON from the getters of views. Only values without a fixed shape are copied: `_meta`, schemas, structured
-//! content, inputs of tools, extensions, and the data of logs and errors.
+//! Rebuilds JSON from the getters of views.
+//!
+//! Only values without a fixed shape are copied: `_meta`, schemas, structured content, inputs of tools, extensions, and
+//! the data of logs and errors.
 
 use mcp_proto::client::{
     AnnotationsView, Base64, BlockView, ContentView, Event, Freshness, IconView, ImplementationView,

@@ -1,5 +1,6 @@
-//! Compares the decoder and the encoder of types with `serde_json`. Only the differences in
-//! `mcp_proto_proptests::differences` are allowed.
+//! Compares the decoder and the encoder of types with `serde_json`.
+//!
+//! Only the differences in `mcp_proto_proptests::differences` are allowed.
 
 mod types;
 

@@ -23,8 +23,8 @@ pub(crate) struct TaskHooks {
     pub(crate) server_capabilities: fn(Json<'_>, Revision) -> ServerCapabilities,
     /// Writes the member `task` of a call, if the server accepts tasks (`2025-11-25`).
     pub(crate) write_request: fn(Session, Millis, &mut Writer<'_>),
-    /// Handles the result of a call, or of a request about a task. Returns `false` if the result concerns no task. The
-    /// third argument is the `resultType`.
+    /// Handles the result of a call, or of a request about a task. Returns `false` if the caller must handle the result,
+    /// too: the result concerns no task, or ends a subscription to a task. The third argument is the `resultType`.
     pub(crate) on_result: fn(&mut ClientState<'_>, Ticket, Json<'_>, Object<'_>) -> bool,
     /// Handles a result that arrived after the end of its request. If the result creates a task, cancels this task.
     pub(crate) on_late_result: fn(&mut ClientState<'_>, Object<'_>),

@@ -16,7 +16,8 @@ use crate::protocol::revision::WireFeature;
 use crate::rpc::{self, Object};
 
 impl ClientState<'_> {
-    /// Handles the result of a call, or of a request about a task. Returns `false` if the result concerns no task.
+    /// Handles the result of a call, or of a request about a task. Returns `false` if the caller must handle the result,
+    /// too: the result concerns no task, or ends a subscription to a task.
     pub(super) fn handle_task_result(&mut self, ticket: Ticket, kind: Json<'_>, result: Object<'_>) -> bool {
         match self.method_of(ticket) {
             Method::CallTool => match self.created_task(kind, result) {

@@ -1,4 +1,4 @@
-//! `KnownObject`: an object that the next messages are likely to repeat.
+//! `KnownObject`: the last `_meta`, which the scanner skips if the next message repeats it.
 
 use super::{NOWHERE, Span};
 use crate::json::search::plain_run;

@@ -429,7 +429,7 @@ impl<'a> Writer<'a> {
         is_copied
     }
 
-    /// Appends any number of bytes. Not inlined, so that [`push`](Writer::push) is short for a few bytes.
+    /// Appends any number of bytes. Not inlined, so that [`push`](Writer::push) executes little code for up to 32 bytes.
     #[inline(never)]
     fn push_any(&mut self, bytes: &[u8]) {
         self.append(bytes);

@@ -1,4 +1,4 @@
-//! Tree over the slots: the lowest free slot and the earliest deadline.
+//! Tree over the slots: finds the lowest free slot, and the request whose deadline expires first.
 //!
 //! Each slot is a node of a binary tree and stores both values for its subtree. The first slot therefore stores both
 //! values for all slots. Neither value depends on the order in which slots were taken and released. This order depends

@@ -1,5 +1,6 @@
-//! `Storage`: a value that the caller lends, or that is on the heap. `with_taken`: access to a state and, at the same
-//! time, to the value of one of its fields.
+//! `Storage`: a value that the caller lends, or that is on the heap.
+//!
+//! `with_taken` gives access to a state and, at the same time, to the value of one of its fields.
 
 use core::ops::{Deref, DerefMut};
 

@@ -1,6 +1,6 @@
-//! `TransmitBuffer`: queue of outbound messages that refuses messages that do not fit.
+//! `TransmitBuffer`: queue of outbound messages. The caller handles a message that does not fit.
 //!
-//! The buffer also checks in advance whether a response fits.
+//! A server then sends an error response (`server_state.rs`). The buffer also checks in advance whether a response fits.
 
 mod open_message;
 

@@ -1,4 +1,4 @@
-//! Chunked responses in message mode: methods that a transport calls.
+//! Methods with which a transport in message mode pauses and continues chunked responses.
 
 use crate::framing::outbound_message::StreamId;
 use crate::peer::request::Inbound;

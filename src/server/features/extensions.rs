@@ -1,4 +1,4 @@
-//! Features `Extensions` and `Experimental`: capabilities, methods and filter members beyond the specification.
+//! Features `Extensions` and `Experimental`: capabilities, methods and subscriptions of the application's own.
 //!
 //! Specification: 2026-07-28, *Extensions*; *Lifecycle*, *Capability negotiation*.
 

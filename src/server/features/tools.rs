@@ -1,5 +1,6 @@
-//! Feature `Tools`: its catalog, and the checks of `tools/call`. `pagination.rs` responds to `tools/list`, and
-//! `protocol/objects/tool.rs` writes each tool.
+//! Feature `Tools`: its catalog, and the checks of `tools/call`.
+//!
+//! `pagination.rs` responds to `tools/list`, and `protocol/objects/tool.rs` writes each tool.
 //!
 //! Specification: *Server features*, *Tools*.
 

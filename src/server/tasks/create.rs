@@ -123,7 +123,8 @@ impl TaskTable<'_> {
         }
     }
 
-    /// Takes a free slot, or a slot whose reserving call has ended. Returns `None` if there is no such slot.
+    /// Takes a free slot. Without one, first frees the slots reserved for calls that have ended. Returns `None` if no slot
+    /// is free even then.
     pub(super) fn take_slot(
         &mut self,
         state: &ServerState<'_>,

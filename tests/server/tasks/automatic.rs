@@ -101,7 +101,8 @@ fn call_that_may_not_become_a_task_stays_a_call() {
 #[test]
 fn call_of_a_revision_without_tasks_stays_a_call() {
     let mut host = Host::automatic(table()).session("2025-06-18");
-    // The application responds to this call at once, so the call does not become a task.
+    // The application does not defer this call, so the permission for an automatic task stays unused. The permission
+    // must not apply to the next call.
     let deferred = host.deferred.take();
     host.call("optional", DECLARED);
     host.take();

@@ -1,5 +1,7 @@
-//! Connects a client and a server by two pipes. In each step, pseudorandom numbers select which machine is polled and
-//! how many bytes move. A seed determines the numbers, so a run can be repeated.
+//! Connects a client and a server by two pipes.
+//!
+//! In each step, pseudorandom numbers select which machine is polled and how many bytes move. A seed determines the
+//! numbers, so a run can be repeated.
 
 pub(crate) mod scenario;
 

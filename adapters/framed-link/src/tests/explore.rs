@@ -1,5 +1,4 @@
-//! Exhaustive exploration of small models: two links, a few frames, one restart, and a line that loses and repeats
-//! frames.
+//! Explores all states of small models: two links, few frames, one restart, a line that loses and repeats frames.
 //!
 //! The tests compare the number of states, so a change of the protocol that adds or removes states fails a test.
 

@@ -1,5 +1,4 @@
-//! Tests of the link: frames, the protocol step by step, an adversary on the line, calls of tools, and all states of
-//! small models.
+//! Tests of the link: frames, protocol, an adversary on the line, calls of tools, all states of small models.
 
 mod adversary;
 mod calls;

@@ -22,7 +22,7 @@ pub(super) fn is_fallback_status(status: u16) -> bool {
 impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Opens the event stream of HTTP+SSE after a refused `initialize`, whose exchange then waits for the endpoint.
     /// Returns `false` for any other exchange, and if the body is a JSON-RPC response with an id. Also returns `false`
-    /// if no message is stored, or no exchange is free.
+    /// if the exchange has no copy of `initialize`, because the copy did not fit, or if no exchange is free.
     pub(super) fn fall_back(&mut self, id: ExchangeId, now: Millis) -> bool {
         let Some(found) = find_mut(self.exchanges.as_mut(), id) else {
             return false;

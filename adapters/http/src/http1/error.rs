@@ -28,7 +28,8 @@ impl HttpError {
         HttpError::new(400, element, reason)
     }
 
-    /// Returns the status of the response: 400, 411, 414, 417, 431, 501 or 505 (RFC 9110, section 15).
+    /// Returns the status of the response: 400, 411, 414, 417, 501 or 505 (RFC 9110, section 15), or 431 (RFC 6585,
+    /// section 5).
     #[must_use]
     pub const fn status(&self) -> u16 {
         self.status

@@ -1,5 +1,6 @@
-//! `SseWriter`: writes an event into a lent slice. The server of this crate does not use `SseWriter`: see
-//! `server/event_stream.rs`.
+//! `SseWriter`: writes an event into a lent slice.
+//!
+//! The server of this crate does not use `SseWriter`: see `server/event_stream.rs`.
 
 use mcp_proto::{Millis, WriteText};
 

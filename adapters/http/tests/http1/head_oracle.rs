@@ -144,7 +144,7 @@ fn is_stricter(input: &[u8], error: HttpError, is_complete: bool) -> bool {
         ("status line", "invalid status") => has_bare_line_feed || input.windows(3).any(|code| code < b"100"),
         // `httparse` skips empty lines in front of a response.
         ("status line", "invalid version") => !is_complete || matches!(input.first(), Some(b'\r' | b'\n')),
-        // `httparse` finds some errors only in complete lines. It stops at an unknown version.
+        // `httparse` finds some errors only in complete lines, and permits LF without CR.
         ("request line" | "status line", _) => has_bare_line_feed || !is_complete,
         ("head", _) => true,
         // `httparse` also finds these errors, because it checks the syntax of lines.

@@ -1,5 +1,4 @@
-//! A hyper server that reads every request and responds with a constant: the lower limit for the cost of a server
-//! on hyper.
+//! A hyper server that responds with a constant: the lower limit for the cost of a server on hyper.
 //!
 //! `http-hyper LENGTH` responds with a body of LENGTH bytes.
 

@@ -1,5 +1,4 @@
-//! A client on an LM3S6965 (Cortex-M3): calls a tool of a server over the first UART, and shows the result on the
-//! second UART.
+//! A client on an LM3S6965 (Cortex-M3): calls a tool over the first UART, and shows the result on the second.
 #![no_std]
 #![no_main]
 
