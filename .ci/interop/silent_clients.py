@@ -1,4 +1,4 @@
-"""Clients that send the first segment of a TCP connection to a board in QEMU, and never answer. Ethernet frames as UDP datagrams."""
+"""Clients that send the first segment of a TCP connection to a board, and never answer. QEMU takes Ethernet frames as UDP datagrams."""
 
 import contextlib
 import itertools

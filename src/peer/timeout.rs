@@ -1,4 +1,4 @@
-//! A timeout packed into four bytes. `outbound.rs` starts the timeout, `slots/deadlines.rs` finds the next deadline.
+//! A timeout packed into four bytes. `outbound.rs` starts it, `slots/deadlines.rs` finds the expired requests.
 #![allow(clippy::as_conversions, reason = "mantissa and exponent are cut to their bit widths")]
 
 use crate::platform::cold_path;

@@ -1,4 +1,4 @@
-//! Tests of `FramedPump` in its three forms, with a link as the other end of the line.
+//! Tests of `FramedPump` in its three forms, with a `FramedLink` as the other end of the line.
 
 use std::cell::Cell;
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! Operations on bytes: splitting after leading bytes of one class, copying, and rotation.
+//! Operations on bytes: splits off the leading bytes that satisfy a condition, copies and rotates.
 
 /// Number of bytes that [`split_long_run`] tests as one block. Compilers use vector instructions for a block.
 const BLOCK: usize = 16;

@@ -1,4 +1,4 @@
-//! Bodies of the fuzz targets in `fuzz/`, callable without a fuzzer.
+//! Bodies of the fuzz targets in `fuzz/`, callable without a fuzzer, and the table of all targets.
 //!
 //! Tests run the regressions and some generated inputs with these functions. The first lines of
 //! `fuzz/fuzz_targets/*.rs` document the invariants. The functions in this module panic if an invariant does not hold.

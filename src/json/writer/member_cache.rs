@@ -1,4 +1,4 @@
-//! `MemberCache`: copies members that most messages repeat.
+//! `MemberCache`: text of members of the last message, which is copied into the next message that repeats them.
 
 use super::Writer;
 use crate::platform::copy;

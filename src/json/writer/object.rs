@@ -1,4 +1,4 @@
-//! Objects whose members are raw JSON text or a serialized value, and corrections of output that is already written.
+//! Writes objects from raw JSON text or a serialized value, and reopens a written object to append members.
 
 #[cfg(feature = "serde")]
 use super::Mark;

@@ -1,4 +1,4 @@
-//! Slot table of requests in flight: tickets, ids, texts, deadlines and a queue.
+//! Slot table of requests in flight and open `subscriptions/listen`: tickets, ids, texts, deadlines and a queue.
 //!
 //! All links are indices inside the slots, so a table over lent slots needs no heap. A lookup takes O(1) time on
 //! average. Taking or releasing a slot and setting a deadline take O(log n). The hash of the peer's ids uses the

@@ -1,4 +1,4 @@
-//! `Storage`: a value that the caller lends, or that is on the heap.
+//! `Storage`: a task table that the caller lends, or that is on the heap.
 //!
 //! `with_taken` gives access to a state and, at the same time, to the value of one of its fields.
 

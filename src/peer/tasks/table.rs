@@ -1,4 +1,4 @@
-//! `TaskTable`: the tasks that a peer runs, in lent slots or on the heap.
+//! The table of the tasks that a peer runs, in lent slots or on the heap. The tables of both roles contain it.
 
 use crate::framing::outbound_message::SessionKey;
 use crate::json::{Json, SortKey, Str, Writer, text_of};

@@ -1,4 +1,4 @@
-//! `TaskTable`: the tasks of a server, with the hooks that handle the tasks.
+//! The public `TaskTable` of a server: the table in `peer/tasks/table.rs`, with the hooks that handle the tasks.
 
 use crate::peer::tasks::options::AutomaticTasks;
 use crate::peer::tasks::storage::Storage;

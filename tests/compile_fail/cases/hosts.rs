@@ -1,4 +1,4 @@
-//! Functions that the routers of hosts cannot run.
+//! Functions that the routers of the adapters for threads and tokio cannot run.
 
 use mcp_proto::{Schema, router, tool};
 use mcp_proto_tokio::Router;

@@ -1,6 +1,6 @@
-//! Registry of the URIs and task ids to which sessions and `subscriptions/listen` subscribe, in one buffer.
+//! Registry of subscribed URIs and task ids, in one buffer. A `subscriptions/listen` itself is a request in a slot.
 //!
-//! A `subscriptions/listen` itself, with its filter of lists, is a request in a slot (`RequestKind::Listen`).
+//! The slot has the filter of lists and the pending changes (`RequestKind::Listen`).
 //!
 //! The entries form a binary trie: bit `n` of an entry's hash selects the child at depth `n`, and the first entry is
 //! the root. So the registry finds an entry in O(log n) without a separate index. The hash uses the seed of
