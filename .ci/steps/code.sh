@@ -224,11 +224,13 @@ step_demo() {
     notes
 }
 
-# The notes server with SQLite, which has a build of its own, and the same server on rmcp. Both pass the same tests.
+# The notes server with SQLite, and the same server on rmcp. Both pass the same tests. One build folder, so that SQLite is
+# built once.
 notes() {
     local target
     target=$(target_directory)/interop-rmcp
-    CARGO_TARGET_DIR=$target say cargo build --quiet --locked --manifest-path .ci/interop/rmcp/Cargo.toml --features notes
+    local -x CARGO_TARGET_DIR=$target
+    say cargo build --quiet --locked --manifest-path .ci/interop/rmcp/Cargo.toml --features notes
     cd examples/notes
     say cargo fmt --check
     say cargo clippy --quiet --locked --all-targets -- -D warnings

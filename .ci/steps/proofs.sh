@@ -54,7 +54,7 @@ step_coverage() {
     cover=(cargo "+$nightly" llvm-cov)
     say "${cover[@]}" clean --workspace --profraw-only
     say env "$(runner)=$PWD/.ci/covered" "${cover[@]}" test --quiet --branch --no-report -p mcp-proto -p mcp-proto-tests -p mcp-proto-std \
-        -p mcp-proto-proptests --features mcp-proto-std/https,mcp-proto-std/schemars,mcp-proto-std/signal,mcp-proto-std/tracing --lib --test it
+        -p mcp-proto-proptests --features mcp-proto-std/schemars --lib --test it
     say "${cover[@]}" report --branch --json --summary-only --output-path "$(target_directory)/coverage.json"
     say .ci/coverage "$(target_directory)/coverage.json" ${BLESS:+--write}
 }
