@@ -103,6 +103,7 @@ impl ProtocolError {
         code::INTERNAL_ERROR => {
             TooManyInFlight = "Too many requests in flight",
             TooManySubscriptions = "Too many resource subscriptions",
+            Busy = "the server is busy",
             Unanswered = "the request was dropped without a response",
             TimedOut = "the request timed out",
             ReplyTooLarge = "the response is too large",

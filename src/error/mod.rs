@@ -106,6 +106,9 @@ pub enum ProtocolError {
         /// Maximum number of requests in flight, or of tasks.
         limit: usize,
     },
+    /// A request that the application refused as [busy](crate::server::Reply::busy), although a slot is free. The
+    /// machine emits no event.
+    Busy,
     /// A request during shutdown.
     ShuttingDown,
     /// A response that matches no request in flight.

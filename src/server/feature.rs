@@ -279,8 +279,9 @@ impl<'r, 'b> Request<'r, 'b> {
     /// Responds that every slot is taken.
     #[cold]
     pub(crate) fn refuse_full(&mut self) -> Received {
-        let limit = self.state.peer.in_flight.limit();
-        self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit))
+        let error = ProtocolError::TooManyInFlight { limit: self.state.peer.in_flight.limit() };
+        self.state.write_error_response(&self.pending, error, None);
+        self.state.fail(error)
     }
 
     /// Sets the spans `subject` and `arguments` of the event.

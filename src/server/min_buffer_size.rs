@@ -189,6 +189,7 @@ mod tests {
             ProtocolError::DuplicateId,
             ProtocolError::IdTooLong { limit },
             ProtocolError::TooManyInFlight { limit },
+            ProtocolError::Busy,
             ProtocolError::ReplyTooLarge { limit },
             ProtocolError::TimedOut,
             ProtocolError::Unanswered,

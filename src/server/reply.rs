@@ -211,13 +211,19 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Responds that the server is busy (-32603). The error contains the maximum number of requests in flight.
+    /// Responds that the server is busy (-32603). If every slot is taken, the error contains the maximum number of
+    /// requests in flight.
     #[inline(never)]
     pub fn busy(self) {
         let Reply { state, pending, .. } = self;
-        let mut limit = 0;
-        state.with(&mut |state: &mut ServerState<'_>| limit = state.peer.in_flight.limit());
-        state.refuse(&pending, ProtocolError::TooManyInFlight { limit });
+        let mut error = ProtocolError::Busy;
+        state.with(&mut |state: &mut ServerState<'_>| {
+            let limit = state.peer.in_flight.limit();
+            if state.peer.in_flight.len() >= limit {
+                error = ProtocolError::TooManyInFlight { limit };
+            }
+        });
+        state.refuse(&pending, error);
     }
 
     /// Sends progress if the request has a progress token. The value must grow each time.

@@ -92,7 +92,7 @@ macro_rules! request_methods {
                 self.parts.reply.error_with(code, message, data);
             }
 
-            /// Responds that the server is busy (-32603). The error contains the maximum number of requests in flight.
+            /// Responds that the server is busy (-32603): see [`Reply::busy`](crate::server::Reply::busy).
             pub fn busy(self) {
                 self.parts.reply.busy();
             }

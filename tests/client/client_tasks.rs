@@ -306,6 +306,15 @@ fn waiting_request_without_a_slot_is_refused() {
         harness.server_sends(&about(3, "result")).events(&["fault TooManyInFlight"]);
         assert!(harness.take_sent()[0].contains(r#""id":3,"error":{"code":-32603"#));
     });
+    // Beside the link to its task, a slot of eight bytes has space for an id of one byte.
+    Setup { text: 32, ..setup() }.run(|harness| {
+        harness.connect();
+        defers(harness);
+        harness.server_sends(FORM).discard();
+        harness.server_sends(&about(2, "result")).sent(&[]);
+        harness.server_sends(&about(33, "result")).events(&["fault IdTooLong"]);
+        assert!(harness.take_sent()[0].contains(r#""id":33,"error":{"code":-32600"#));
+    });
 }
 
 /// TC-16, TC-18, TC-24: a cancelled task stays cancelled, and an ended task cannot be cancelled.

@@ -65,7 +65,7 @@ fn server_can_refuse_calls_while_every_slot_is_taken() {
     let setup = || Setup::new(CONFIG.refuse_when_full()).session(Revision::V2025_11_25);
     setup().slots(1, 32).check(&format!(
         "{}> call 2 tools/call {{\"name\":\"echo\"}}\n\
-         < error 2 -32603 Too many requests in flight: at most 1\n! fault TooManyInFlight\n\
+         < error 2 -32603 Too many requests in flight (at most 1)\n! fault TooManyInFlight\n\
          > call 3 ping\n< result 3\n* answer 0 done\n< result 1 {DONE}\n\
          > call 4 tools/call {{\"name\":\"echo\"}}\n! call echo {{}}\n< result 4 …",
         defer("1"),

@@ -71,7 +71,7 @@ fn batch_stays_open_until_deferred_members_are_answered() {
     );
     session().check(&format!("{batch}{other}* answer 1 b\n{other}* answer 0 a\n{answers}{other}"));
     // The application cannot defer members of other batches.
-    let busy = error("21", -32603, "Too many requests in flight (at most 4)");
+    let busy = error("21", -32603, "Internal error: the server is busy");
     session().check(&format!(
         "{batch}{}! call defer {{}}\n! full\n{}* answer 0 a\n* answer 1 b\n{}{batch}* answer 3 b\n* answer 2 a\n{answers}",
         sends(&[&tool("21", "defer"), &ping("22")]),

@@ -138,7 +138,7 @@ fn subscriptions_each_receive_their_own_notifications() {
 
 #[test]
 fn subscription_takes_a_slot_and_has_no_timeout() {
-    let full = "< error 3 -32603 Too many requests in flight: at most 2\n! fault TooManyInFlight\n";
+    let full = "< error 3 -32603 Too many requests in flight (at most 2)\n! fault TooManyInFlight\n";
     both().slots(2, 64).check(&format!(
         "{}{}{}{full}* time 100000000\n* deferred 2\n* changed\n{}{}",
         tools("1"),
@@ -147,7 +147,7 @@ fn subscription_takes_a_slot_and_has_no_timeout() {
         told("1"),
         told("2")
     ));
-    let none = "< error 1 -32603 Too many requests in flight: at most 0\n! fault TooManyInFlight\n";
+    let none = "< error 1 -32603 Too many requests in flight (at most 0)\n! fault TooManyInFlight\n";
     both().slots(0, 0).check(&format!("{}{none}", listen("1", "{}")));
     // The id of a subscription is in use.
     let twice = "< error 1 -32600 Invalid request: a request with this id is still in flight: …\n! fault DuplicateId\n";

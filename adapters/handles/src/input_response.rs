@@ -12,7 +12,8 @@ use crate::error::CallError;
 use crate::server_request::{HandlerCall, InputResponse, ResponseTarget};
 use crate::session::{ClientSession, MAX_SERVER_REQUESTS, call_error};
 
-/// Message of the error response to a server request beyond [`MAX_SERVER_REQUESTS`], or in a session without a handler.
+/// Message of the error response if the limit is reached, if the table of tasks is full, or if the session has no
+/// handler.
 const TOO_MANY: &str = "Too many concurrent requests to the client";
 
 /// An input that the server requires. Until the application responds, `response` is `Err` with the handler call, or
@@ -37,7 +38,7 @@ impl ClientSession {
                 let call = HandlerCall::start(&handler, &self.shared, target, &input);
                 self.server_requests.insert(ticket, call);
             }
-            Err(request) => request.error(code::INTERNAL_ERROR, "Too many requests in flight"),
+            Err(request) => request.error(code::INTERNAL_ERROR, TOO_MANY),
         }
     }
 

@@ -100,13 +100,20 @@ fn handle_one(
 /// request.
 fn wait(state: &mut ClientState<'_>, pending: &Pending<'_>, ticket: Ticket) -> Result<(), ProtocolError> {
     let Pending { source, context, .. } = pending;
-    let full = ProtocolError::TooManyInFlight { limit: state.peer.in_flight.limit() };
-    let receiver = state.peer.defer(source, context.stream, InputKind::Task, None).ok_or(full)?;
     let [s0, s1, g0, g1, g2, g3] = packed(ticket);
+    let link = [LINK, s0, s1, g0, g1, g2, g3];
+    let slots = &state.peer.in_flight;
+    // If a slot is free, only the length of the id can prevent the deferral.
+    let refusal = if slots.len() < slots.limit() {
+        ProtocolError::IdTooLong { limit: slots.text_limit().saturating_sub(link.len()) }
+    } else {
+        ProtocolError::TooManyInFlight { limit: slots.limit() }
+    };
+    let receiver = state.peer.defer(source, context.stream, InputKind::Task, None).ok_or(refusal)?;
     let id = state.peer.in_flight.id(receiver).len();
-    if !state.peer.in_flight.set_text_after(receiver, id, &[LINK, s0, s1, g0, g1, g2, g3]) {
+    if !state.peer.in_flight.set_text_after(receiver, id, &link) {
         state.peer.in_flight.release(receiver);
-        return Err(full);
+        return Err(refusal);
     }
     Ok(())
 }
