@@ -236,6 +236,15 @@ impl<'b> Exchange<'b> {
         }
     }
 
+    /// Returns whether the exchange will send `initialize` again, over HTTP+SSE.
+    pub(super) fn will_repeat_initialize(&self) -> bool {
+        match self.progress {
+            Progress::AwaitsEndpoint => true,
+            Progress::Due(_) => self.purpose == Purpose::LegacyRequest,
+            _ => false,
+        }
+    }
+
     /// Returns the id to resume the stream from, or `None` if the stream has sent no id.
     pub(super) fn last_event_id(&self) -> Option<&str> {
         let Memory::Events(decoder) = &self.memory else { return None };

@@ -100,15 +100,16 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         }
     }
 
-    /// Closes the event stream of HTTP+SSE, and frees the `initialize` that waits for its endpoint. If the stream was
+    /// Closes the event stream of HTTP+SSE, and frees the `initialize` that is not yet repeated. If the stream was
     /// already requested, the next call of [`HttpClient::poll`] returns its exchange, so that the caller closes the
     /// connection.
     pub(super) fn close_legacy_stream(&mut self) {
-        self.is_legacy = false;
+        (self.session, self.is_legacy) = (SessionId::NONE, false);
         for exchange in self.exchanges.as_mut() {
             match (exchange.purpose, exchange.progress) {
                 (_, Progress::Free) => {}
-                (_, Progress::AwaitsEndpoint) | (Purpose::LegacyStream, Progress::Due(_)) => exchange.free(),
+                (Purpose::LegacyStream, Progress::Due(_)) => exchange.free(),
+                _ if exchange.will_repeat_initialize() => exchange.free(),
                 (Purpose::LegacyStream, _) => {
                     (exchange.purpose, exchange.progress) = (Purpose::OneWay, Progress::Sent);
                     exchange.closes_at = Some(Millis::ZERO);

@@ -178,7 +178,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     fn abort(&mut self, stream: StreamId) -> Aborted {
         let is_request = |(_, exchange): &(usize, &mut Exchange<'_>)| {
             let is_own = matches!(exchange.purpose, Purpose::Request | Purpose::Initialize)
-                || exchange.progress == Progress::AwaitsEndpoint;
+                || exchange.will_repeat_initialize();
             is_own && exchange.stream == stream && exchange.progress != Progress::Free
         };
         let Some((index, exchange)) = self.exchanges.as_mut().iter_mut().enumerate().find(is_request) else {
@@ -187,7 +187,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             return if self.session.is_some() { Aborted::Send(None) } else { Aborted::Begin(Begin::Drop) };
         };
         let id = exchange.id(index);
-        if exchange.progress == Progress::AwaitsEndpoint {
+        if exchange.will_repeat_initialize() {
             self.close_legacy_stream();
             return Aborted::Begin(Begin::Drop);
         }

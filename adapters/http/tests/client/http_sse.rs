@@ -138,15 +138,49 @@ fn new_initialize_replaces_one_without_an_endpoint() {
     });
 }
 
+fn abort(stream: u32) -> OutboundMessage<'static> {
+    OutboundMessage::new(b"", OutboundMessageKind::Abort, Relation::Request(StreamId(stream)))
+}
+
+#[test]
+fn new_initialize_replaces_one_that_is_due_at_the_endpoint() {
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        let streams: Vec<_> = (1..=9)
+            .map(|stream| {
+                let exchange = fall_back_on(&mut harness, stream);
+                assert_eq!(harness.http.head(exchange, 200, &Fields(&[EVENTS])), Head::Body);
+                harness.http.body(exchange, ENDPOINT.as_bytes());
+                exchange
+            })
+            .collect();
+        let (_, replaced) = streams.split_last().unwrap();
+        assert_eq!(harness.closed, replaced);
+        // The last `initialize` is due.
+        let due = harness.http.poll(harness.now).unwrap();
+        let request = harness.http.request(due, None).unwrap();
+        assert_eq!((request.method(), request.endpoint()), (Method::Post, Some("/messages?sessionId=1")));
+        assert_eq!(harness.http.poll(harness.now), None);
+    });
+}
+
+#[test]
+fn aborted_initialize_is_not_sent_to_the_endpoint() {
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        let stream = fall_back_on(&mut harness, 1);
+        assert_eq!(harness.http.head(stream, 200, &Fields(&[EVENTS])), Head::Body);
+        harness.http.body(stream, ENDPOINT.as_bytes());
+        assert_eq!(harness.http.begin(&abort(1)), Begin::Drop);
+        harness.close_due();
+        assert_eq!(harness.closed, [stream]);
+        assert_eq!((harness.http.session(), harness.http.next_deadline()), (None, None));
+    });
+}
+
 #[test]
 fn aborted_initialize_closes_the_stream_without_an_endpoint() {
     with_harness(Connect::Handshake, 64, |mut harness| {
         let stream = fall_back_on(&mut harness, 1);
         assert_eq!(harness.http.head(stream, 200, &Fields(&[EVENTS])), Head::Body);
-        let abort = |stream| {
-            let relation = Relation::Request(StreamId(stream));
-            OutboundMessage::new(b"", OutboundMessageKind::Abort, relation)
-        };
         assert_eq!(harness.http.begin(&abort(2)), Begin::Drop);
         harness.close_due();
         assert!(harness.closed.is_empty(), "the stream belongs to another request");
