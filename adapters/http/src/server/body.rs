@@ -6,7 +6,7 @@ use mcp_proto::server::Server;
 use mcp_proto::{Millis, Revision, StreamId};
 
 use super::HttpServer;
-use super::body_checks::{BodyKind, CheckedBody, check};
+use super::body_checks::{BodyKind, CheckedBody, check, request_id};
 use super::config::SessionMode;
 use super::deliver::Delivery;
 use super::exchange_flags::Flags;
@@ -45,7 +45,7 @@ impl<P: Policy> HttpServer<'_, P> {
         if is_end && part == NO_PART {
             return self.complete(server, index, head, bytes, NO_PART);
         }
-        let Some(part) = self.store(index, part, length, bytes) else { return };
+        let Some(part) = self.store(index, part, length, bytes, None) else { return };
         if is_end {
             // The storage moves out of `self`, because `complete` borrows both `self` and the body in the storage.
             let bodies = core::mem::replace(&mut self.bodies, Pool::empty());
@@ -62,12 +62,12 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Writes a piece of a body at an offset of `part`, or of a new part if `part` is [`NO_PART`]. Returns the part. If
-    /// no part is free, refuses the request and returns `None`.
-    fn store(&mut self, index: u16, part: u16, at: usize, bytes: &[u8]) -> Option<u16> {
+    /// no part is free, refuses the request with this id, if known, and returns `None`.
+    fn store(&mut self, index: u16, part: u16, at: usize, bytes: &[u8], id: Option<&[u8]>) -> Option<u16> {
         let part = if part == NO_PART { self.bodies.take() } else { Some(part) };
         let Some(part) = part else {
             let refusal = self.overloaded("all space for bodies is in use");
-            self.refuse(index, refusal, None);
+            self.refuse(index, refusal, id);
             return None;
         };
         let is_written = self.bodies.write(part, at, bytes);
@@ -109,7 +109,7 @@ impl<P: Policy> HttpServer<'_, P> {
         if self.exchanges.slot(index).is_none_or(|slot| slot.phase != Phase::Body) {
             return;
         }
-        if part == NO_PART && self.store(index, part, 0, bytes).is_none() {
+        if part == NO_PART && self.store(index, part, 0, bytes, request_id(message)).is_none() {
             return;
         }
         if let Some(slot) = self.exchanges.slot_mut(index) {
@@ -134,7 +134,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let checked = match check(self.config, &self.policy, server, head, session, user, bytes) {
             Ok(checked) => checked,
             Err((refusal, id)) => {
-                self.refuse(index, refusal, id.map(Json::bytes));
+                self.refuse(index, refusal, id);
                 return None;
             }
         };

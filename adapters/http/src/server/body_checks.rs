@@ -40,8 +40,8 @@ pub(super) enum BodyKind {
     Initialized,
 }
 
-/// The refusal of a body, and the id of its request. The id is `None` if the body is not a request with a valid id.
-pub(super) type RefusedBody<'m> = (Refusal, Option<Json<'m>>);
+/// The refusal of a body, and the id of its request as JSON. The id is `None` if the body is not a request with a valid id.
+pub(super) type RefusedBody<'m> = (Refusal, Option<&'m [u8]>);
 
 /// The revision of a client that sends no version (rule C-S2 of `docs/http-rules.md`).
 const ASSUMED: Revision = Revision::V2025_03_26;
@@ -121,10 +121,14 @@ pub(super) fn check<'m>(
 ) -> Result<CheckedBody<'m>, RefusedBody<'m>> {
     let message =
         server.parse(body).map_err(|_| (refuse(code::PARSE_ERROR, "the body is not valid JSON"), None))?;
-    let id = message.id().filter(|id| id.kind() == Kind::String || id.is_integer_text());
-    let request_id = id.filter(|_| message.kind() == MessageKind::Request);
     check_message(config, policy, server, head, session, user, message)
-        .map_err(|refusal| (refusal, request_id))
+        .map_err(|refusal| (refusal, request_id(message)))
+}
+
+/// Returns the id of a request as JSON. Returns `None` for an invalid id, and for any other message.
+pub(super) fn request_id(message: Message<'_>) -> Option<&[u8]> {
+    let id = message.id().filter(|id| id.kind() == Kind::String || id.is_integer_text());
+    id.filter(|_| message.kind() == MessageKind::Request).map(Json::bytes)
 }
 
 fn check_message<'m>(

@@ -5,10 +5,13 @@ use mcp_proto::server::Server;
 use mcp_proto::{Action, StreamId};
 
 use super::HttpServer;
+use super::body_checks::request_id;
 use super::chunked_responses::PieceStep;
 use super::exchange_flags::Flags;
 use super::exchanges::{ExchangeSlot, Phase};
 use super::policy::Policy;
+use super::pool::{NO_PART, Pool};
+use super::response::Refusal;
 use super::session::NotSelected;
 
 /// Result of a delivery.
@@ -41,7 +44,7 @@ impl<P: Policy> HttpServer<'_, P> {
                 Ok(()) => {}
                 Err(NotSelected::Busy) => return Delivery::Busy,
                 Err(NotSelected::Refused(refusal)) => {
-                    self.refuse(index, refusal, None);
+                    self.refuse_message(index, refusal, message);
                     return Delivery::Done;
                 }
             }
@@ -78,6 +81,23 @@ impl<P: Policy> HttpServer<'_, P> {
             self.end_cancelled(stream);
         }
         Delivery::Done
+    }
+
+    /// Refuses a message that the core server cannot get. If `message` is `None`, the message is in the storage of
+    /// bodies.
+    fn refuse_message(&mut self, index: u16, refusal: Refusal, message: Option<Message<'_>>) {
+        if let Some(message) = message {
+            return self.refuse(index, refusal, request_id(message));
+        }
+        let Some(slot) = self.exchanges.slot_mut(index) else { return };
+        let length = usize::try_from(slot.body_length).unwrap_or(usize::MAX);
+        let part = core::mem::replace(&mut slot.body, NO_PART);
+        // The storage moves out of `self`, because `refuse` borrows both `self` and the id in the storage.
+        let bodies = core::mem::replace(&mut self.bodies, Pool::empty());
+        let stored = Message::parse(bodies.get(part, length));
+        self.refuse(index, refusal, stored.ok().and_then(request_id));
+        self.bodies = bodies;
+        self.bodies.release(part);
     }
 
     /// Returns whether the core server has nothing to do before the next message.

@@ -13,7 +13,7 @@ use super::policy::Policy;
 use super::response::{MediaType, REFUSAL_SIZE, Refusal};
 use crate::bytes::write_at;
 
-/// Maximum length of an id in an error event, in bytes.
+/// Maximum length of an id in an error, in bytes.
 const LONGEST_ID: usize = 128;
 
 /// Returns the status of a JSON response.
@@ -123,21 +123,22 @@ impl<P: Policy> HttpServer<'_, P> {
             self.sessions.count_dropped();
             return true;
         }
-        let reason = "the response is longer than the output of the server";
+        let reason = "the response is longer than the output";
         let refusal = Refusal::new(500, code::INTERNAL_ERROR, reason);
         let is_legacy = Self::has(slot, Flags::LEGACY);
+        let id = Message::parse(frame.message()).ok().and_then(|message| message.id());
+        let id = id.map(Json::bytes).filter(|id| id.len() <= LONGEST_ID);
         match slot.phase {
             Phase::Stream => {}
             // `refuse` only releases a detached exchange.
             Phase::Waiting | Phase::Detached => {
-                self.refuse(index, refusal, None);
+                self.refuse(index, refusal, id);
                 return true;
             }
             _ => return true,
         }
-        let id = Message::parse(frame.message()).ok().and_then(|message| message.id());
         let (mut text, mut length) = ([0; REFUSAL_SIZE], 0);
-        refusal.pieces(id.map(Json::bytes).filter(|id| id.len() <= LONGEST_ID), &mut |piece| {
+        refusal.pieces(id, &mut |piece| {
             length = write_at(&mut text, length, piece).unwrap_or(length);
         });
         let error = text.get(..length).unwrap_or_default();

@@ -126,6 +126,21 @@ fn bodies_wait_for_a_busy_server() {
 }
 
 #[test]
+fn body_without_space_to_wait_gets_503_with_its_id() {
+    let mut harness = Harness::with_sizes(HttpConfig::new(), Sizes { bodies: 0, ..Sizes::default() });
+    let requests = [1, 2].map(|id| Request::call(id, "echo"));
+    let ids = requests.each_ref().map(|request| {
+        let id = harness.begin(request).unwrap();
+        harness.pass(id, request, request.body.as_bytes(), true);
+        id
+    });
+    harness.run();
+    let refused = harness.reply(ids[1]);
+    assert_eq!((harness.reply(ids[0]).status, refused.status), (200, 503));
+    assert!(refused.body.starts_with(r#"{"jsonrpc":"2.0","id":2,"error""#), "{refused:?}");
+}
+
+#[test]
 fn client_that_does_not_read_is_cut() {
     let mut harness = Harness::with_sizes(HttpConfig::new(), Sizes { output: 2000, ..Sizes::default() });
     let slow = harness.begin(&Request::call(1, "large")).unwrap();
@@ -173,6 +188,7 @@ fn response_beyond_the_output_gets_500() {
     let mut harness = Harness::with_sizes(HttpConfig::new(), Sizes { output: 1024, ..Sizes::default() });
     let reply = harness.ask(&Request::call(1, "large"));
     assert_eq!((reply.status, reply.code()), (500, -32603));
+    assert!(reply.body.starts_with(r#"{"jsonrpc":"2.0","id":1,"error""#), "{reply:?}");
     assert_eq!(harness.ask(&Request::call(1, "echo")).status, 200);
 }
 

@@ -205,6 +205,37 @@ fn late_message_of_an_ended_session_is_refused() {
     }
 }
 
+#[test]
+fn refused_session_is_an_error_with_the_id_of_the_request() {
+    for waits in [false, true] {
+        let mut harness = Harness::with_sizes(HTTP, Sizes { sessions: 1, ..Sizes::default() });
+        let session = harness.initialize("2025-11-25");
+        harness.send(&get(&session)).unwrap();
+        if waits {
+            let busy = harness.begin(&Request::call(1, "echo")).unwrap();
+            harness.pass(busy, &Request::call(1, "echo"), Request::call(1, "echo").body.as_bytes(), true);
+        }
+        let full = harness.ask(&Request::post(initialize("2025-11-25")));
+        assert_eq!(full.status, 503, "{full:?}");
+        assert!(full.body.starts_with(r#"{"jsonrpc":"2.0","id":0,"error""#), "{full:?}");
+        // A waiting request, and the response to a request of the server, whose session ends.
+        let request = Request::old(old_call(7, "echo"), &session);
+        let response = Request::old(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, &session);
+        let busy = Request::call(1, "echo");
+        let ids = [&busy, &request, &response].map(|request| {
+            let id = harness.begin(request).unwrap();
+            harness.pass(id, request, request.body.as_bytes(), true);
+            id
+        });
+        assert_eq!(harness.ask(&delete(&session)).status, 204);
+        let [busy, late, response] = ids.map(|id| harness.reply(id));
+        assert_eq!((busy.status, late.status, response.status), (200, 404, 404), "{late:?}");
+        assert!(late.body.starts_with(r#"{"jsonrpc":"2.0","id":7,"error""#), "{late:?}");
+        assert!(response.body.starts_with(r#"{"jsonrpc":"2.0","error""#), "{response:?}");
+        assert_eq!(harness.http.open_exchanges(), 0);
+    }
+}
+
 /// A response that is unread at the end of its session does not change the next session.
 #[test]
 fn unread_response_of_an_ended_session_is_not_counted() {
