@@ -148,7 +148,7 @@ impl ClientHandle {
     /// returns the result of the tool.
     ///
     /// [`Progress::task`](crate::Progress::task) has the id of a task. [`CallOptions::maximum`] limits the time for the
-    /// task.
+    /// task; by default, [`TaskLimits::maximum`](mcp_proto::client::TaskLimits::maximum) does.
     ///
     /// # Errors
     /// [`CallError::Busy`] or [`CallError::Closed`]: the request cannot be sent. If the client or the server does not

@@ -15,22 +15,26 @@ use mcp_proto::client::Options;
 #[derive(Debug, Clone, Copy)]
 pub struct CallOptions {
     pub(crate) timeout: Duration,
-    maximum: Duration,
+    maximum: Option<Duration>,
     progress: bool,
     level: Option<Level>,
     task: Option<Duration>,
 }
 
+/// The maximum total time of a request whose options set none. The maximum of a task is `TaskLimits::maximum`.
+const DEFAULT_MAXIMUM: Duration = Duration::from_secs(600);
+
 impl CallOptions {
     /// Creates the default options.
     ///
-    /// A request expires after one minute without a response or progress, or after ten minutes in total. The client
-    /// requests no progress notifications.
+    /// A request expires after one minute without a response or progress, or after ten minutes in total. A task expires
+    /// after [`TaskLimits::maximum`](mcp_proto::client::TaskLimits::maximum), by default one hour. The client requests
+    /// no progress notifications.
     #[must_use]
     pub const fn new() -> CallOptions {
         CallOptions {
             timeout: Duration::from_secs(60),
-            maximum: Duration::from_secs(600),
+            maximum: None,
             progress: false,
             level: None,
             task: None,
@@ -45,10 +49,11 @@ impl CallOptions {
     }
 
     /// Sets the maximum total time, regardless of progress. For a call that becomes a task,
-    /// [`TaskLimits::maximum`](mcp_proto::client::TaskLimits::maximum) applies instead.
+    /// [`TaskLimits::maximum`](mcp_proto::client::TaskLimits::maximum) applies instead. For a
+    /// [resumed](crate::ClientHandle::resume_task) task, that limit is the default.
     #[must_use]
     pub const fn maximum(mut self, time: Duration) -> Self {
-        self.maximum = time;
+        self.maximum = Some(time);
         self
     }
 
@@ -91,8 +96,11 @@ impl CallOptions {
         self
     }
 
-    pub(crate) fn client_options(&self) -> Options<'static> {
-        let mut options = Options::DEFAULT.timeout(self.timeout.into()).maximum(self.maximum.into());
+    /// Returns the options of the core client. `resumes_task` means that the request resumes a task.
+    pub(crate) fn client_options(&self, resumes_task: bool) -> Options<'static> {
+        let default = (!resumes_task).then_some(DEFAULT_MAXIMUM);
+        let mut options = Options::DEFAULT.timeout(self.timeout.into());
+        options.maximum = self.maximum.or(default).map(Into::into);
         if let Some(ttl) = self.task {
             options = options.task(ttl.into());
         }

@@ -284,7 +284,8 @@ impl ClientSession {
                 self.shared.release_slot(&state);
                 continue;
             }
-            let options = state.options.client_options();
+            let resumes_task = matches!(state.request, Request::Task(_));
+            let options = state.options.client_options(resumes_task);
             match state.request.send(client, options) {
                 Ok(None) => {
                     state.complete(Ok(ResponseBody::Json("{}".into())));

@@ -179,6 +179,39 @@ fn input_of_a_task_waits_for_the_next_connection() {
 }
 
 #[test]
+fn resumed_task_has_the_time_of_a_call_that_becomes_a_task() {
+    const HOUR: u32 = 3600;
+    for (options, seconds) in
+        [(CallOptions::new(), HOUR), (CallOptions::new().maximum(Duration::from_secs(120)), 120)]
+    {
+        for resumes in [true, false] {
+            let settings = ClientSettings { tasks: Some(TaskLimits::DEFAULT), ..stateless_settings() };
+            let mut harness = Harness::new(settings, None);
+            let discover = harness.exchange("");
+            harness.respond(&discover, DISCOVERED);
+            let request = match resumes {
+                true => Request::Task("t".into()),
+                false => Request::Call { tool: "add".into(), arguments: "{}".into() },
+            };
+            let state = RequestState::new(request, options);
+            harness.shared.start(Arc::clone(&state)).unwrap();
+            let mut kind = if resumes { "complete" } else { "task" };
+            let limit = if resumes { seconds } else { HOUR };
+            for now in (0..limit).step_by(60) {
+                harness.now = Millis::seconds(now);
+                let sent = harness.exchange("");
+                harness.respond(&sent, &format!(r#""resultType":"{kind}","status":"working",{TASK}"#));
+                kind = "complete";
+                assert!(state.is_awaited(), "{now} of {limit}");
+            }
+            harness.now = Millis::seconds(limit);
+            harness.exchange("");
+            assert!(!state.is_awaited(), "{limit}");
+        }
+    }
+}
+
+#[test]
 fn requests_queued_before_close_are_sent() {
     let mut settings = ClientSettings::new("test".into(), "1".into());
     (settings.connect, settings.requests, settings.waiting) = (Connect::Stateless, 2, 1);
