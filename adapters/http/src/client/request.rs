@@ -68,12 +68,12 @@ impl<'r> Request<'r> {
         self.message.map(Json::bytes)
     }
 
-    /// Calls `each` with the name and the value of each header field. `scratch` holds one name and one value at a
-    /// time.
+    /// Calls `each` with the name and the value of each header field. `scratch` holds one value at a time or, for a
+    /// parameter of a tool, one name with its value.
     ///
     /// # Errors
     ///
-    /// Returns the length of the name or of the value that does not fit into `scratch`. For a parameter of a tool,
+    /// Returns the length that `scratch` needs for the first field that does not fit. For a parameter of a tool,
     /// `scratch` must hold the name and the value together. After an error, the application must not send the request,
     /// because fields are missing.
     pub fn fields(&self, scratch: &mut [u8], each: &mut dyn FnMut(&str, &str)) -> Result<(), TooShort> {
@@ -148,15 +148,17 @@ fn parameter_field(
     each: &mut dyn FnMut(&str, &str),
 ) -> Result<(), TooShort> {
     let length = PREFIX.len().saturating_add(name.len());
+    let with_name = |TooShort { needed }| TooShort { needed: needed.saturating_add(length) };
     let Some((field, scratch)) = scratch.split_at_mut_checked(length) else {
-        return Err(TooShort { needed: length });
+        let value = value.string().and_then(|text| encode_value(text, &mut []).err());
+        return Err(with_name(value.unwrap_or(TooShort { needed: 0 })));
     };
     for (place, byte) in field.iter_mut().zip(PREFIX.bytes().chain(name.bytes())) {
         *place = byte;
     }
     let Ok(field) = core::str::from_utf8(field) else { return Ok(()) };
     if let Some(text) = value.string() {
-        each(field, encode_value(text, scratch)?);
+        each(field, encode_value(text, scratch).map_err(with_name)?);
     } else if let Some(value) = value.boolean() {
         each(field, if value { "true" } else { "false" });
     } else if let Some(text) = value.number() {

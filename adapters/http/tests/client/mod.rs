@@ -349,7 +349,15 @@ fn annotated_parameters_of_listed_tools_are_fields() {
             } else {
                 harness.respond(list.exchange, 200, &[JSON], &tools);
             }
-            assert_eq!(harness.call().field("Mcp-Param-Region"), Some("eu"), "E-X11");
+            let call = harness.call();
+            assert_eq!(call.field("Mcp-Param-Region"), Some("eu"), "E-X11");
+            // The memory must hold the name and the value of the longest field.
+            let request = harness.http.request(call.exchange, Some(call.body.as_bytes())).unwrap();
+            for length in 10.."Mcp-Param-Regioneu".len() {
+                let error = request.fields(&mut vec![0; length], &mut |_, _| ()).unwrap_err();
+                assert_eq!(error.needed, 18, "{length}");
+            }
+            assert_eq!(request.fields(&mut [0; 18], &mut |_, _| ()), Ok(()));
         });
     }
 }
