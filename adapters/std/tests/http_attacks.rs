@@ -170,6 +170,30 @@ fn new_connection_closes_the_longest_idle_one() {
     assert!([&mut idle[0], &mut other, &mut another].into_iter().all(is_served));
 }
 
+/// The client has its response, and does not close the connection.
+#[test]
+fn connection_after_its_last_response_delays_no_other_and_no_end() {
+    const SHORT: Duration = Duration::from_secs(1);
+    let mut server = TestServer::start(1);
+    let answered = |server: &TestServer| {
+        let mut stream = server.connect();
+        let request = call("echo").replacen("\r\n", "\r\nConnection: close\r\n", 1);
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+        stream
+    };
+    let open = answered(&server);
+    let start = Instant::now();
+    assert!(is_served(&mut server.connect()));
+    assert!(start.elapsed() < SHORT, "{:?}", start.elapsed());
+    let also_open = answered(&server);
+    let time = server.stop();
+    assert!(time < SHORT, "{time:?}");
+    drop((open, also_open));
+}
+
 #[test]
 fn slow_head_and_body_are_closed_at_limit_but_calls_are_not() {
     let server = TestServer::start(3);

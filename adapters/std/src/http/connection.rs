@@ -82,16 +82,20 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         self.stream.set_write_timeout(Some(duration(self.shared.config.get_times().stall)))?;
         loop {
             let parsed = self.parse();
+            let has_request = parsed.is_ok() && !self.http.takes_input();
             self.run_machines(parsed)?;
             self.stream.write_all(&self.output)?;
-            match self.http.status() {
+            let is_open = match self.http.status() {
                 ConnectionStatus::Open if !self.http.takes_input() => continue,
-                ConnectionStatus::Open => {}
-                ConnectionStatus::Closing => return self.linger(),
                 ConnectionStatus::Closed => return Ok(()),
-            }
-            if !self.output.is_empty() {
+                status => status == ConnectionStatus::Open,
+            };
+            // After an incomplete request, the client may still send the rest, and not yet read the response.
+            if !self.output.is_empty() && (is_open || has_request) {
                 self.activity.set_waiting(self.shared.now());
+            }
+            if !is_open {
+                return self.linger();
             }
             if self.unread.is_empty() && !self.read()? {
                 return Ok(());

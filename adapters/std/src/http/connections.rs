@@ -13,7 +13,7 @@ pub(super) struct Connections {
     open: HashMap<u64, (TcpStream, Arc<Activity>)>,
 }
 
-/// The time at which a connection began to wait for a request, or `BUSY`.
+/// The time at which a connection began to wait for a request, or for the client to close it; or `BUSY`.
 pub(super) struct Activity(AtomicU64);
 
 /// The value while a response is in progress, and after the server has closed a waiting connection.
@@ -25,7 +25,7 @@ impl Activity {
         self.0.store(BUSY, Ordering::Relaxed);
     }
 
-    /// Records that the connection waits for the next request.
+    /// Records that the connection waits for the next request, or for the client to close it.
     pub(super) fn set_waiting(&self, now: Millis) {
         self.0.store(now.0, Ordering::Relaxed);
     }
