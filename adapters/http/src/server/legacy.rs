@@ -4,8 +4,10 @@ use mcp_proto::Millis;
 use mcp_proto::rpc::code;
 
 use super::HttpServer;
+use super::event_stream::EVENT_OVERHEAD;
 use super::exchange_flags::Flags;
 use super::exchanges::{ExchangeId, Phase};
+use super::page_pool::Chain;
 use super::policy::Policy;
 use super::request::RequestHead;
 use super::response::{Refusal, SessionId};
@@ -21,6 +23,12 @@ impl<P: Policy> HttpServer<'_, P> {
         let Some(paths) = self.config.legacy else { return Err(full) };
         if !self.may_listen() {
             return Err(self.overloaded("too many event streams are open"));
+        }
+        if self.exchanges.taken() >= self.exchanges.limit() {
+            return Err(self.overloaded("all exchanges are in use"));
+        }
+        if !self.pages.fits(&Chain::EMPTY, paths.messages.len().saturating_add(EVENT_OVERHEAD)) {
+            return Err(self.overloaded("all space for output is in use"));
         }
         // If the table is full, end an idle session. The slot of this session stays taken until the core server has
         // removed the session. Until then, the server refuses the request with 503, and the client tries again.
@@ -41,11 +49,6 @@ impl<P: Policy> HttpServer<'_, P> {
         };
         if let Some(slot) = self.exchanges.slot_mut(index) {
             slot.flags.add(Flags::LEGACY);
-        }
-        if !self.has_event_space(index, paths.messages.as_bytes()) {
-            self.release(index);
-            self.sessions.end(key);
-            return Err(self.overloaded("all space for output is in use"));
         }
         self.open_stream(index);
         let id = SessionId::from_bytes(&id);

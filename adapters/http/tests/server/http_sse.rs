@@ -120,6 +120,12 @@ fn full_table_ends_one_idle_session_at_a_time() {
     assert_eq!(sessions.each_ref().map(|it| is_open(&mut harness, it)), [true; 3]);
     harness.http.close(streams[0]);
     harness.run();
+    let calls = [1, 2].map(|id| harness.send(&Request::call(id, "defer")).unwrap());
+    assert_eq!(harness.ask(&sse).status, 503);
+    harness.run();
+    calls.into_iter().for_each(|call| harness.http.close(call));
+    harness.run();
+    assert_eq!(sessions.each_ref().map(|it| is_open(&mut harness, it)), [true; 3]);
     // The core server has not removed the first session yet.
     for _ in 0..2 {
         assert_eq!(harness.begin(&sse).unwrap_err().status, 503);
