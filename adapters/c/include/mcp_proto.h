@@ -77,8 +77,9 @@
 // The tool does not interact with external entities.
 #define MCP_TOOL_CLOSED_WORLD 8
 
-// The result of a function. A function that returns an error has had no effect. The description of a function names
-// the exceptions.
+// The result of a function. A function that returns an error has had no effect. The description of a function lists
+// its errors, and names the exceptions. `MCP_ERROR_NULL` and `MCP_ERROR_UTF8` are errors of every function with
+// pointers or texts.
 enum mcp_status_t
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -369,6 +370,8 @@ extern const mcp_feature_t mcp_feature_resources;
 
 // Responds to a tool call with text.
 //
+// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
+//
 // # Safety
 // `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `text` is a string.
 mcp_status_t mcp_call_text(mcp_call_t *call,
@@ -376,12 +379,16 @@ mcp_status_t mcp_call_text(mcp_call_t *call,
 
 // Responds to a tool call with a failure (`isError`) as text for the model.
 //
+// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
+//
 // # Safety
 // `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `text` is a string.
 mcp_status_t mcp_call_fail(mcp_call_t *call,
                            const char *text);
 
 // Responds to a tool call whose arguments are not valid. `text` contains the reason.
+//
+// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
 //
 // # Safety
 // `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `text` is a string.
@@ -394,12 +401,16 @@ mcp_status_t mcp_call_invalid(mcp_call_t *call,
 // 2026-07-28, the response contains a value other than an object only as text. Before 2025-06-18, the response
 // contains every value only as text.
 //
+// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
+//
 // # Safety
 // `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `json` is a string.
 mcp_status_t mcp_call_json(mcp_call_t *call,
                            const char *json);
 
 // Responds to any request with a JSON-RPC error. Choose codes outside of -32768 to -32000.
+//
+// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
 //
 // # Safety
 // `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `message` is a string.
@@ -412,7 +423,7 @@ mcp_status_t mcp_call_error(mcp_call_t *call,
 //
 // Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, or `progress` has not increased;
 // `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space that is reserved for the response. The
-// request stays open.
+// request stays open. `MCP_ERROR_GONE` if the request is deferred or has a response: see `mcp_server_resume`.
 //
 // # Safety
 // `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `message` is a string or
@@ -439,6 +450,8 @@ mcp_status_t mcp_call_defer(mcp_call_t *call,
 
 // Responds with text to a request to read a resource. `resource` is the table entry at the `index` of the event.
 //
+// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
+//
 // # Safety
 // `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `resource` is an entry
 // of the table. `text` is a string.
@@ -447,6 +460,8 @@ mcp_status_t mcp_read_text(mcp_call_t *call,
                            const char *text);
 
 // Responds with bytes to a request to read a resource. `resource` is the table entry at the `index` of the event.
+//
+// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
 //
 // # Safety
 // `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `resource` is an entry
@@ -572,10 +587,10 @@ void mcp_client_shutdown(mcp_client_t *client,
 // `MCP_CLIENT_INPUT_REQUIRED` does not end the request. `timeout` is in milliseconds; 0 is the default of one minute.
 // Progress restarts the timeout, but the request fails after ten minutes in total.
 //
-// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`; `MCP_ERROR_UNSUPPORTED` if the server does not
-// declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY` if the transmit buffer has too little space,
-// until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request does not fit, or the arguments are not JSON.
-// After an error, `ticket` is `MCP_NO_TICKET`.
+// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`, and when the connection ends;
+// `MCP_ERROR_UNSUPPORTED` if the server does not declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY`
+// if the transmit buffer has too little space, until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request does
+// not fit, or the arguments are not a JSON object. After an error, `ticket` is `MCP_NO_TICKET`.
 //
 // # Safety
 // `client` is initialized. `name` is a string. `arguments` is a string or NULL. `ticket` points to a ticket.
@@ -598,9 +613,9 @@ mcp_status_t mcp_client_read_resource(mcp_client_t *client,
 // Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`, with the same name and
 // arguments. The client adds the state that the server sent. The ticket and the timeouts stay the same.
 //
-// Errors: `MCP_ERROR_GONE` if the request has ended, or the server requires no input for it; `MCP_ERROR_BUSY` if the
-// transmit buffer has too little space, until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool
-// call, does not fit, or has arguments that are not JSON.
+// Errors: `MCP_ERROR_GONE` if the request has ended, or the server requires no input for it; `MCP_ERROR_NOT_CONNECTED`
+// when the connection ends; `MCP_ERROR_BUSY` if the transmit buffer has too little space, until `MCP_CLIENT_WRITABLE`;
+// `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or has arguments that are not a JSON object.
 //
 // # Safety
 // `client` is initialized. `name` is a string. `arguments` is a string or NULL.
@@ -619,10 +634,10 @@ mcp_status_t mcp_client_resume_resource(mcp_client_t *client,
                                         uint64_t ticket,
                                         const char *uri);
 
-// Cancels a request. The request has no further events.
+// Cancels a request. The request has no further events. If the transmit buffer has too little space, the client
+// notifies the server later, and the request takes its slot until then.
 //
-// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has too little space,
-// until `MCP_CLIENT_WRITABLE`.
+// Errors: `MCP_ERROR_GONE` if the request has ended.
 //
 // # Safety
 // `client` is initialized.

@@ -47,6 +47,8 @@ unsafe fn respond_with(
 
 /// Responds to a tool call with text.
 ///
+/// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
+///
 /// # Safety
 /// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `text` is a string.
 #[unsafe(no_mangle)]
@@ -60,6 +62,8 @@ pub unsafe extern "C" fn mcp_call_text(call: *mut mcp_call_t, text: *const c_cha
 
 /// Responds to a tool call with a failure (`isError`) as text for the model.
 ///
+/// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
+///
 /// # Safety
 /// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `text` is a string.
 #[unsafe(no_mangle)]
@@ -72,6 +76,8 @@ pub unsafe extern "C" fn mcp_call_fail(call: *mut mcp_call_t, text: *const c_cha
 }
 
 /// Responds to a tool call whose arguments are not valid. `text` contains the reason.
+///
+/// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
 ///
 /// # Safety
 /// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `text` is a string.
@@ -90,6 +96,8 @@ pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_
 /// 2026-07-28, the response contains a value other than an object only as text. Before 2025-06-18, the response
 /// contains every value only as text.
 ///
+/// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
+///
 /// # Safety
 /// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `json` is a string.
 #[unsafe(no_mangle)]
@@ -104,6 +112,8 @@ pub unsafe extern "C" fn mcp_call_json(call: *mut mcp_call_t, json: *const c_cha
 }
 
 /// Responds to any request with a JSON-RPC error. Choose codes outside of -32768 to -32000.
+///
+/// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
 ///
 /// # Safety
 /// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `message` is a string.
@@ -123,7 +133,7 @@ pub unsafe extern "C" fn mcp_call_error(
 ///
 /// Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, or `progress` has not increased;
 /// `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space that is reserved for the response. The
-/// request stays open.
+/// request stays open. `MCP_ERROR_GONE` if the request is deferred or has a response: see `mcp_server_resume`.
 ///
 /// # Safety
 /// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `message` is a string or
@@ -172,6 +182,8 @@ pub unsafe extern "C" fn mcp_call_defer(
 
 /// Responds with text to a request to read a resource. `resource` is the table entry at the `index` of the event.
 ///
+/// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
+///
 /// # Safety
 /// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `resource` is an entry
 /// of the table. `text` is a string.
@@ -192,6 +204,8 @@ pub unsafe extern "C" fn mcp_read_text(
 }
 
 /// Responds with bytes to a request to read a resource. `resource` is the table entry at the `index` of the event.
+///
+/// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
 ///
 /// # Safety
 /// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `resource` is an entry

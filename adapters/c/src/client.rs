@@ -338,10 +338,10 @@ pub unsafe extern "C" fn mcp_client_shutdown(client: *mut mcp_client_t, now: u64
 /// `MCP_CLIENT_INPUT_REQUIRED` does not end the request. `timeout` is in milliseconds; 0 is the default of one minute.
 /// Progress restarts the timeout, but the request fails after ten minutes in total.
 ///
-/// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`; `MCP_ERROR_UNSUPPORTED` if the server does not
-/// declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY` if the transmit buffer has too little space,
-/// until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request does not fit, or the arguments are not JSON.
-/// After an error, `ticket` is `MCP_NO_TICKET`.
+/// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`, and when the connection ends;
+/// `MCP_ERROR_UNSUPPORTED` if the server does not declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY`
+/// if the transmit buffer has too little space, until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request does
+/// not fit, or the arguments are not a JSON object. After an error, `ticket` is `MCP_NO_TICKET`.
 ///
 /// # Safety
 /// `client` is initialized. `name` is a string. `arguments` is a string or NULL. `ticket` points to a ticket.
@@ -391,9 +391,9 @@ pub unsafe extern "C" fn mcp_client_read_resource(
 /// Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`, with the same name and
 /// arguments. The client adds the state that the server sent. The ticket and the timeouts stay the same.
 ///
-/// Errors: `MCP_ERROR_GONE` if the request has ended, or the server requires no input for it; `MCP_ERROR_BUSY` if the
-/// transmit buffer has too little space, until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool
-/// call, does not fit, or has arguments that are not JSON.
+/// Errors: `MCP_ERROR_GONE` if the request has ended, or the server requires no input for it; `MCP_ERROR_NOT_CONNECTED`
+/// when the connection ends; `MCP_ERROR_BUSY` if the transmit buffer has too little space, until `MCP_CLIENT_WRITABLE`;
+/// `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or has arguments that are not a JSON object.
 ///
 /// # Safety
 /// `client` is initialized. `name` is a string. `arguments` is a string or NULL.
@@ -438,10 +438,10 @@ pub unsafe extern "C" fn mcp_client_resume_resource(
     }
 }
 
-/// Cancels a request. The request has no further events.
+/// Cancels a request. The request has no further events. If the transmit buffer has too little space, the client
+/// notifies the server later, and the request takes its slot until then.
 ///
-/// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has too little space,
-/// until `MCP_CLIENT_WRITABLE`.
+/// Errors: `MCP_ERROR_GONE` if the request has ended.
 ///
 /// # Safety
 /// `client` is initialized.

@@ -209,6 +209,22 @@ fn request_is_sent_again_with_the_state_of_the_server() {
 }
 
 #[test]
+fn request_is_not_sent_again_while_the_connection_ends() {
+    let discovered = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"},"ttlMs":0,"cacheScope":"private"}"#;
+    let mut program = Program::connected_with(MCP_CONNECT_STATELESS, discovered);
+    let ticket = program.calls();
+    let id = program.id();
+    let required = r#"{"resultType":"input_required","requestState":"later"}"#;
+    let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{required}}}"#);
+    program.hears(&line, MCP_CLIENT_INPUT_REQUIRED);
+    unsafe {
+        mcp_client_shutdown(program.client, 0);
+        let status = mcp_client_resume_tool(program.client, ticket, c"add".as_ptr(), ptr::null());
+        assert_eq!(status, MCP_ERROR_NOT_CONNECTED);
+    }
+}
+
+#[test]
 fn cancelled_request_has_no_event() {
     let mut program = Program::connected();
     let ticket = program.calls();

@@ -2,8 +2,9 @@
 
 use mcp_proto::{ConfigError, SendError};
 
-/// The result of a function. A function that returns an error has had no effect. The description of a function names
-/// the exceptions.
+/// The result of a function. A function that returns an error has had no effect. The description of a function lists
+/// its errors, and names the exceptions. `MCP_ERROR_NULL` and `MCP_ERROR_UTF8` are errors of every function with
+/// pointers or texts.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum mcp_status_t {

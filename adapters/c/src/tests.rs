@@ -193,6 +193,7 @@ fn each_response_consumes_its_request() {
         program.calls(id, "");
         assert_eq!(respond(&mut program), MCP_OK);
         assert_eq!(respond(&mut program), MCP_ERROR_GONE, "{expected}");
+        assert_eq!(unsafe { mcp_call_progress(program.event.call, 1, 0, ptr::null()) }, MCP_ERROR_GONE);
         let line = program.last_line();
         assert!(line.contains(expected) && line.contains(&format!("\"id\":{id},")), "{line}");
     }
@@ -434,6 +435,16 @@ fn values_are_read_by_their_path() {
             assert_eq!((unsafe { CStr::from_ptr(buffer.as_ptr()) }, length), (c"ä\n", 3));
         }
     }
+}
+
+/// Each function that returns a status lists its errors, or names the function that lists them.
+#[test]
+fn functions_list_their_errors() {
+    let header = include_str!("../include/mcp_proto.h");
+    let functions = header.split("\n\n").filter(|item| item.contains("\nmcp_status_t mcp_"));
+    let without = functions
+        .filter(|item| !item.contains("// Errors: `MCP_ERROR_") && !item.contains("errors are those"));
+    assert_eq!(without.collect::<Vec<_>>(), [""; 0]);
 }
 
 #[test]
