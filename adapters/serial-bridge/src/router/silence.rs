@@ -28,9 +28,10 @@ use crate::message::{cancellation, error_response, id_key};
 const CHECKS: u32 = 4;
 /// If the board sends nothing for this time, the board is not in the middle of a message.
 const TRANSIT: Duration = Duration::from_secs(1);
-/// The error for a request that fails at its time limit.
+/// The error for a request that fails at its time limit after a handshake.
 const LATE: &str = "the board did not respond in time";
-/// The error for a handshake that fails at its time limit. The board has probably never responded.
+/// The error for a handshake that fails at its time limit, and for a request that has waited until its time limit. The
+/// board is probably off.
 const SILENT: &str = "the board did not respond in time. Is it switched on?";
 
 impl Requests {
@@ -117,7 +118,7 @@ impl Router {
             self.requests.take_failed(|request| request.resend && is_late(request.confirmed_at));
         let held = self.held.take_late(is_late);
         for id in interrupted.into_iter().map(|request| request.id).chain(held) {
-            let line = error_response(&id, code::INTERNAL_ERROR, LATE);
+            let line = error_response(&id, code::INTERNAL_ERROR, SILENT);
             self.to_client.extend(line.as_bytes());
         }
     }

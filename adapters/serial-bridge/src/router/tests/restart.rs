@@ -341,7 +341,8 @@ fn session_is_not_opened_again_while_output_waits() {
     }
 }
 
-const LATE: &str = "the board did not respond in time";
+/// The error of a request that waits for a silent board until its time limit.
+const SILENT: &str = "the board did not respond in time. Is it switched on?";
 
 #[test]
 fn held_requests_fail_at_the_time_limit() {
@@ -362,7 +363,7 @@ fn held_requests_fail_at_the_time_limit() {
             bench.board_output();
             bench.advance(500);
         }
-        assert_eq!(bench.client_output(), ["1", "2", "3"].map(|id| error(id, -32603, LATE)));
+        assert_eq!(bench.client_output(), ["1", "2", "3"].map(|id| error(id, -32603, SILENT)));
         assert_eq!(bench.router.awaited(), 1, "only the notification is held");
         bench.client(&call("4"));
         bench.advance(59_000);
@@ -385,7 +386,7 @@ fn interrupted_request_fails_at_the_time_limit() {
         bench.board_output();
         bench.advance(500);
     }
-    assert_eq!((bench.client_output(), bench.router.awaited()), (vec![error("0", -32603, LATE)], 0));
+    assert_eq!((bench.client_output(), bench.router.awaited()), (vec![error("0", -32603, SILENT)], 0));
     assert_eq!(reopen(&mut bench), [""; 0]);
     assert_eq!(bench.board_output(), [""; 0]);
 }
