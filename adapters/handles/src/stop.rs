@@ -46,7 +46,7 @@ impl Stop {
             state.until = Some(now.checked_add(time).unwrap_or(now + MAX_TIME));
             state.listeners.clone()
         };
-        listeners.iter().for_each(|(_, on_stop)| on_stop(time));
+        listeners.iter().for_each(|(_, on_stop)| self.notify(on_stop));
     }
 
     /// Returns whether [`within`](Stop::within) was called.
@@ -55,24 +55,39 @@ impl Stop {
         lock(&self.state).until.is_some()
     }
 
-    /// Registers a callback of an adapter. Each call of [`within`](Stop::within) passes its time to `on_stop`.
+    /// Registers a callback of an adapter. Each call of [`within`](Stop::within) passes the remaining time to `on_stop`.
     ///
-    /// If the switch was used before, this method also calls `on_stop` immediately, with the remaining time. `on_stop`
-    /// must not block. A call that has begun when the registration is dropped still finishes.
+    /// If the switch was used before, this method also calls `on_stop` immediately. If several threads use the switch
+    /// at the same time, the last call has the time of the latest use. `on_stop` must not block. A call that has begun
+    /// when the registration is dropped still finishes.
     #[must_use = "dropping the registration removes the callback"]
     pub fn on_stop(&self, on_stop: impl Fn(Duration) + Send + Sync + 'static) -> StopListener {
         let on_stop: OnStop = Arc::new(on_stop);
-        let (number, until) = {
+        let number = {
             let mut state = lock(&self.state);
             state.last_number += 1;
             let number = state.last_number;
             state.listeners.push((number, Arc::clone(&on_stop)));
-            (number, state.until)
+            number
         };
-        if let Some(until) = until {
-            on_stop(until.saturating_duration_since(Instant::now()));
-        }
+        self.notify(&on_stop);
         StopListener { stop: self.clone(), number }
+    }
+
+    /// Calls `on_stop` with the remaining time, if the switch was used. Repeats a call during which the switch was used
+    /// again, because the switch is not locked during calls: an earlier time could replace the latest one.
+    fn notify(&self, on_stop: &OnStop) {
+        let mut passed = None;
+        loop {
+            let until = lock(&self.state).until;
+            if until == passed {
+                return;
+            }
+            passed = until;
+            if let Some(until) = until {
+                on_stop(until.saturating_duration_since(Instant::now()));
+            }
+        }
     }
 }
 
@@ -134,5 +149,26 @@ mod tests {
             assert_eq!(calls.recv_timeout(Duration::from_secs(10)), Ok(true), "{call}");
         }
         assert!(calls.recv_timeout(Duration::from_secs(10)).is_err(), "no other call");
+    }
+
+    #[test]
+    fn last_call_has_the_time_of_the_latest_use() {
+        for is_used_first in [false, true] {
+            let (stop, times) = (Stop::new(), Arc::new(Mutex::new(Vec::new())));
+            let register = || {
+                let (inner, times, is_first) = (stop.clone(), Arc::clone(&times), Mutex::new(true));
+                stop.on_stop(move |time| {
+                    // Another use, with its calls, precedes the effect of the first call.
+                    if std::mem::take(&mut *lock(&is_first)) {
+                        inner.within(Duration::ZERO);
+                    }
+                    lock(&times).push(time);
+                })
+            };
+            let listener = (!is_used_first).then(register);
+            stop.within(Duration::from_secs(60));
+            drop(listener.unwrap_or_else(register));
+            assert_eq!(lock(&times).last(), Some(&Duration::ZERO), "used first: {is_used_first}");
+        }
     }
 }
