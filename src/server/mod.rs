@@ -232,7 +232,8 @@ impl Server<'_> {
 
     /// Returns the time by which the caller must poll again, or `None` if no deadline is pending. The caller also polls
     /// after each read and write.
-    fn deadline(&self) -> Option<Millis> {
+    #[must_use]
+    pub fn deadline(&self) -> Option<Millis> {
         let state = &self.state;
         let has_timers = state.peer.in_flight.len() > 0
             || state.ending != Ending::Open

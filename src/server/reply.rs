@@ -295,6 +295,10 @@ impl<'a> Reply<'a> {
         self.state.with(&mut |state: &mut ServerState<'_>| state.record_change(change));
     }
 
+    pub(crate) fn advance(&mut self, now: Millis) {
+        self.state.with(&mut |state: &mut ServerState<'_>| state.peer.now = state.peer.now.max(now));
+    }
+
     /// Defers the response. Returns `None` if no slot is free, or if the request is a batch member while another batch
     /// is open.
     pub(crate) fn defer(&mut self, time: Option<Millis>) -> Option<Ticket> {

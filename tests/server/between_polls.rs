@@ -70,6 +70,32 @@ fn dropped_call_gets_its_error_whatever_follows() {
     });
 }
 
+#[test]
+fn timeout_of_a_deferred_call_starts_at_the_advanced_time() {
+    let hello = crate::support::server::hello("2025-11-25");
+    let text = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{hello}}}\n\
+         {{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{{\"name\":\"x\"}}}}\n"
+    );
+    let info = ServerConfig::new("s", "1").features(&FEATURES);
+    // An earlier time has no effect.
+    for (polled_at, advanced_to, deadline) in [(0, 500, 600), (500, 0, 600)] {
+        let (mut rx, mut tx, mut slots, mut ids) = ([0; 1024], [0; 2048], [Slot::EMPTY; 1], [0; 64]);
+        let server = Server::new(&info, &mut rx, &mut tx[..]).unwrap();
+        let mut server = server.in_flight(&mut slots, &mut ids).unwrap();
+        server.poll(Millis(polled_at));
+        let (mut input, mut output) = (text.as_bytes(), Vec::new());
+        while event(&mut server, &mut input, &mut output) {
+            if let Some(Event::Call(mut call)) = server.event() {
+                call.advance(Millis(advanced_to));
+                call.defer(Some(Millis(100))).unwrap();
+                assert_eq!(server.deadline(), Some(Millis(deadline)));
+            }
+        }
+        assert_eq!(server.deferred(), 1);
+    }
+}
+
 /// Moves bytes at the time `now` until nothing moves, or until a call. Returns the names of the events.
 fn names_at(server: &mut Server<'_>, now: u64, input: &[u8], sent: &mut Vec<u8>) -> Vec<&'static str> {
     let (mut input, mut names) = (input, Vec::new());

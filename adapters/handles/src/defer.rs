@@ -16,9 +16,9 @@ pub trait Defer: DeferRequest {}
 pub(crate) trait DeferRequest: Sized {
     fn revision(&self) -> Revision;
     fn client(&self) -> ClientCapabilities;
-    /// Defers the request for at most `time`. `None` is the default timeout. Returns the request itself as `Err` if no
-    /// slot is free.
-    fn defer(self, time: Option<Millis>) -> Result<Ticket, Self>;
+    /// Defers the request for at most `time`, from `now`. `None` is the default timeout. Returns the request itself as
+    /// `Err` if no slot is free.
+    fn defer(self, now: Millis, time: Option<Millis>) -> Result<Ticket, Self>;
     fn error(self, code: i32, message: impl Display);
     /// Refuses the request after [`defer`](DeferRequest::defer) has failed.
     fn busy(self);
@@ -37,7 +37,8 @@ macro_rules! defer {
                 self.client()
             }
 
-            fn defer(self, time: Option<Millis>) -> Result<Ticket, Self> {
+            fn defer(mut self, now: Millis, time: Option<Millis>) -> Result<Ticket, Self> {
+                self.advance(now);
                 self.defer(time)
             }
 

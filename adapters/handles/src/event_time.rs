@@ -9,7 +9,8 @@ const MAX_SKIPPED: u8 = 3;
 /// The time after each event of an event loop, with few readings of the clock while events are quick.
 ///
 /// Reading a clock can take a tenth of the time of an event. If the clock has not advanced during an event, the time
-/// remains valid for the next three events, unless the event loop waits.
+/// remains valid for the next three events, unless the event loop waits, or the state machine has a deadline. A time
+/// that lags behind would hide from the state machine that a timeout has expired during an event.
 #[derive(Debug, Default)]
 pub struct EventTime {
     last: Millis,
@@ -26,12 +27,13 @@ impl EventTime {
         now
     }
 
-    /// Returns the time after an event. Calls `read` if the last recorded time is no longer valid.
+    /// Returns the time after an event. Calls `read` if the last recorded time is no longer valid, or if the state
+    /// machine has a deadline.
     #[inline]
-    pub fn after_event(&mut self, read: impl FnOnce() -> Millis) -> Millis {
+    pub fn after_event(&mut self, has_deadline: bool, read: impl FnOnce() -> Millis) -> Millis {
         match self.valid.checked_sub(1) {
-            Some(valid) => self.valid = valid,
-            None => {
+            Some(valid) if !has_deadline => self.valid = valid,
+            _ => {
                 let now = read();
                 self.valid = if now == self.last { MAX_SKIPPED } else { 0 };
                 self.last = now;
@@ -49,7 +51,16 @@ mod tests {
     fn clock_is_read_after_each_slow_event() {
         let mut time = EventTime::default();
         for now in (1..10).map(Millis) {
-            assert_eq!(time.after_event(|| now), now);
+            assert_eq!(time.after_event(false, || now), now);
+        }
+    }
+
+    #[test]
+    fn clock_is_read_while_there_is_a_deadline() {
+        let mut time = EventTime::default();
+        time.record(Millis(5));
+        for now in [5, 5, 900].map(Millis) {
+            assert_eq!(time.after_event(true, || now), now);
         }
     }
 
@@ -57,12 +68,12 @@ mod tests {
     fn quick_events_share_a_reading_up_to_the_limit() {
         let mut time = EventTime::default();
         time.record(Millis(5));
-        assert_eq!(time.after_event(|| Millis(5)), Millis(5));
+        assert_eq!(time.after_event(false, || Millis(5)), Millis(5));
         for _ in 0..MAX_SKIPPED {
-            assert_eq!(time.after_event(|| panic!("the last time is valid")), Millis(5));
+            assert_eq!(time.after_event(false, || panic!("the last time is valid")), Millis(5));
         }
-        assert_eq!(time.after_event(|| Millis(9)), Millis(9), "the limit is reached");
-        assert_eq!(time.after_event(|| Millis(10)), Millis(10), "the clock has advanced");
+        assert_eq!(time.after_event(false, || Millis(9)), Millis(9), "the limit is reached");
+        assert_eq!(time.after_event(false, || Millis(10)), Millis(10), "the clock has advanced");
     }
 
     #[test]
@@ -70,7 +81,7 @@ mod tests {
         let mut time = EventTime::default();
         for start in [5, 5, 1000] {
             time.record(Millis(start));
-            assert_eq!(time.after_event(|| Millis(start + 700)), Millis(start + 700));
+            assert_eq!(time.after_event(false, || Millis(start + 700)), Millis(start + 700));
         }
     }
 }

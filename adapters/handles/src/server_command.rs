@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn elicitation_is_not_completed_after_its_request() {
-        let shared = ServerShared::new(Arc::new(|| {}), 1, None, Vec::new());
+        let shared = ServerShared::new(Arc::new(|| {}), || Millis(0), 1, None, Vec::new());
         let server = Server::new(&CONFIG, Buffer::grown(4096), Buffer::grown(4096)).unwrap();
         let mut server = server.in_flight_grown(1).unwrap();
         let ticket = run(&mut server, INPUT).1.unwrap();

@@ -182,11 +182,11 @@ impl Pump {
         self.clock.read()
     }
 
-    /// Returns the time after an event. While events are quick, reads the clock after some of them only: see
-    /// [`EventTime`].
-    pub(crate) fn time_after_event(&mut self) -> Millis {
+    /// Returns the time after an event, without a reading of the clock if the last events were quick and the state
+    /// machine has no deadline.
+    pub(crate) fn time_after_event(&mut self, has_deadline: bool) -> Millis {
         let PumpClock { clock, time } = &mut self.clock;
-        time.after_event(|| clock.now())
+        time.after_event(has_deadline, || clock.now())
     }
 
     pub(crate) fn wake(&self) -> Wake {

@@ -175,9 +175,11 @@ impl<'s> Session<'s> {
         let workers = self.workers;
         let _shutdown = shutdown;
         let (mut server, pool) = (self.server, Arc::clone(workers.pool()));
-        let mut pump = open(Clock::start())?;
+        let clock = Clock::start();
+        let mut pump = open(clock)?;
         let current = Some(thread::current().id());
-        let shared = ServerShared::new(pump.wake(), self.request_limit, current, self.hooks);
+        let (read_clock, limit) = (move || clock.now(), self.request_limit);
+        let shared = ServerShared::new(pump.wake(), read_clock, limit, current, self.hooks);
         // Cancels all workers, even if the handler panics.
         let _guard = shared.close_guard();
         let has_stop = self.stop.is_some();
@@ -209,7 +211,7 @@ impl<'s> Session<'s> {
                     if shared.handle_event(&mut server, |event| handler(event, &handle)) {
                         pool.remove_cancelled();
                     }
-                    now = pump.time_after_event();
+                    now = pump.time_after_event(server.deadline().is_some());
                 }
             }
         }

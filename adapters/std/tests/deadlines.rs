@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use crate::peer::{Peer, call};
 use crate::time_limit::{TEST_TIMEOUT, within};
-use mcp_proto::Millis;
 use mcp_proto::client::Connect;
 use mcp_proto::server::{Event, Limits, ServerConfig, Tool, Tools};
+use mcp_proto::{KeepAlive, Millis};
 use mcp_proto_std::{CallError, CallOptions, ClientHandle, Connector, Serve, ServerHandle, Stderr, Stop};
 
 static TOOLS: Tools = Tools::new(&[
@@ -82,6 +82,67 @@ fn shutdown_deadline_answers_hanging_requests() {
         assert_eq!(peer.line(), "", "the connection is closed");
         server.join().unwrap();
         assert!(start.elapsed() < CLOSE_TIME + SLACK, "{:?}", start.elapsed());
+    });
+}
+
+#[test]
+fn timeout_of_a_request_starts_when_the_handler_defers_it() {
+    const SLOW: Duration = Duration::from_millis(400);
+    within(TEST_TIMEOUT, || {
+        let handler = |event: Event<'_>, server: &ServerHandle| {
+            let Event::Call(call) = event else { return };
+            match call.name() {
+                "large" => call.text("quick"),
+                "end" => {
+                    thread::sleep(SLOW);
+                    call.text("slow");
+                }
+                name => {
+                    if name == "stubborn" {
+                        thread::sleep(SLOW);
+                    }
+                    server.run_within(SLOW / 2, call, |answer| answer.text("in time"));
+                }
+            }
+        };
+        // A slow event before the deferral, and a slow handler that defers.
+        for calls in [["large", "end", "wait"], ["large", "large", "stubborn"]] {
+            let (mut peer, server) = Peer::connect(&CONFIG, 4, ("2025-11-25", "{}"), handler);
+            peer.send(&(1..).zip(calls).map(|(id, name)| call(id, name, "{}")).collect::<String>());
+            let lines = calls.map(|_| peer.line());
+            assert!(lines.iter().any(|line| line.contains("in time")), "{lines:?}");
+            drop(peer);
+            server.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn ping_does_not_time_out_during_a_slow_handler() {
+    const TIMEOUT: Duration = Duration::from_millis(300);
+    within(TEST_TIMEOUT, || {
+        let keep_alive = KeepAlive { interval: TIMEOUT.into(), timeout: TIMEOUT.into(), close: true };
+        let handler = |event: Event<'_>, _: &ServerHandle| {
+            let Event::Call(call) = event else { return };
+            if call.name() == "wait" {
+                thread::sleep(TIMEOUT * 2);
+            }
+            call.text("done");
+        };
+        let serve = Serve::new(&CONFIG).keep_alive(keep_alive);
+        let (mut peer, server) = Peer::with_server(serve, ("2025-11-25", "{}"), handler);
+        let ping = peer.line();
+        let id = ping.split_once(r#""id":"#).unwrap().1.split(',').next().unwrap().to_owned();
+        peer.send(&(call(1, "large", "{}") + &call(2, "wait", "{}")));
+        thread::sleep(TIMEOUT / 3);
+        peer.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n"));
+        for id in 1..=2 {
+            let line = peer.line();
+            assert!(line.contains(&format!(r#""id":{id},"result""#)), "{line}");
+        }
+        assert!(peer.line().contains("ping"), "the connection is open");
+        drop(peer);
+        server.join().unwrap();
     });
 }
 

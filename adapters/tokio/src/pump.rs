@@ -172,9 +172,10 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         self.state.read_clock()
     }
 
-    /// Returns the time after an event: see [`PumpState::time_after_event`].
-    pub(crate) fn time_after_event(&mut self) -> Millis {
-        self.state.time_after_event()
+    /// Returns the time after an event, without a reading of the clock if the last events were quick and the state
+    /// machine has no deadline.
+    pub(crate) fn time_after_event(&mut self, has_deadline: bool) -> Millis {
+        self.state.time_after_event(has_deadline)
     }
 
     /// Returns a waker with which any thread or task can make [`run`](Pump::run) return.

@@ -39,11 +39,11 @@ impl PumpState {
         self.time.record(now)
     }
 
-    /// Returns the time after an event. While events are quick, reads the clock after some of them only: see
-    /// [`EventTime`].
-    pub(crate) fn time_after_event(&mut self) -> Millis {
+    /// Returns the time after an event, without a reading of the clock if the last events were quick and the state
+    /// machine has no deadline.
+    pub(crate) fn time_after_event(&mut self, has_deadline: bool) -> Millis {
         let PumpState { start, time, .. } = self;
-        time.after_event(|| time_since(*start))
+        time.after_event(has_deadline, || time_since(*start))
     }
 
     /// Returns a callback that wakes the pump.
@@ -88,6 +88,6 @@ impl PumpState {
     }
 }
 
-fn time_since(start: Instant) -> Millis {
+pub(crate) fn time_since(start: Instant) -> Millis {
     start.elapsed().into()
 }

@@ -6,9 +6,11 @@ use mcp_proto::server::{Event, ServerConfig};
 use mcp_proto_handles::{PumpStatus, ServeError, ServerSettings, ServerShared, Stop};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use crate::blocking::{Input, Output};
 use crate::pump::Pump;
+use crate::pump_state::time_since;
 use crate::tasks::ServerHandle;
 
 /// Serves on stdin and stdout until the client disconnects: [`Serve::stdio`] with the default limits.
@@ -132,8 +134,9 @@ impl<'i> Serve<'i> {
         let (requests, hooks) = (self.settings.request_limit(), self.settings.hooks.clone());
         let workers = self.workers.unwrap_or_else(|| ServerHandle::permits(self.settings.workers));
         let mut server = self.settings.server()?;
-        let mut pump = Pump::new(input, output);
-        let shared = ServerShared::new(pump.wake(), requests, None, hooks);
+        let start = Instant::now();
+        let mut pump = Pump::with_clock(input, output, start);
+        let shared = ServerShared::new(pump.wake(), move || time_since(start), requests, None, hooks);
         // Cancels all tasks, even if the handler panics or the future is dropped.
         let _guard = shared.close_guard();
         let _listener = self.stop.map(|stop| {
@@ -158,7 +161,7 @@ impl<'i> Serve<'i> {
                 }
                 PumpStatus::Event => {
                     let _ = shared.handle_event(&mut server, |event| handler(event, &handle));
-                    now = pump.time_after_event();
+                    now = pump.time_after_event(server.deadline().is_some());
                 }
             }
         }

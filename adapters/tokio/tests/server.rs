@@ -172,6 +172,22 @@ async fn expired_request_is_answered_and_cancelled() {
     peer.end(server).await;
 }
 
+#[tokio::test]
+async fn timeout_of_a_request_starts_when_the_handler_defers_it() {
+    const SLOW: Duration = Duration::from_millis(300);
+    let handler = |event: Event<'_>, server: &ServerHandle| {
+        if let Event::Call(call) = event {
+            std::thread::sleep(SLOW);
+            server.run_within(SLOW / 2, call, |answer| async { answer.text("in time") });
+        }
+    };
+    let (mut peer, server) = Peer::connect(&CONFIG, 1, NEWEST, handler).await;
+    peer.send(&call(1, "wait", "{}")).await;
+    let line = peer.line().await;
+    assert!(line.contains("in time"), "{line}");
+    peer.end(server).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn tasks_respond_after_end_of_input() {
     let (mut requests, input) = duplex(4096);

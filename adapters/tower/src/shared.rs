@@ -65,7 +65,8 @@ impl Shared {
     ) -> Arc<Shared> {
         let signal = Arc::new(Notify::new());
         let wake = Arc::clone(&signal);
-        let commands = ServerShared::with_sessions(Arc::new(move || wake.notify_one()), requests, hooks);
+        let (wake, clock) = (Arc::new(move || wake.notify_one()), Clock::start());
+        let commands = ServerShared::with_sessions(wake, move || clock.now(), requests, hooks);
         let machines = Machines {
             handler,
             waiting: HashMap::new(),
@@ -83,7 +84,7 @@ impl Shared {
             _guard: commands.close_guard(),
             commands,
             signal,
-            clock: Clock::start(),
+            clock,
         })
     }
 

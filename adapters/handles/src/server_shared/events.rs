@@ -139,7 +139,7 @@ mod tests {
 
     /// Returns the number of allocations for one call, after the buffers have grown.
     fn allocations(hooks: Vec<Arc<dyn RequestHook>>) -> u64 {
-        let shared = ServerShared::new(Arc::new(|| {}), 1, None, hooks);
+        let shared = ServerShared::new(Arc::new(|| {}), || Millis(0), 1, None, hooks);
         let mut server = Server::new(&CONFIG, Buffer::grown(65_536), Buffer::grown(65_536)).unwrap();
         let mut counted = 0;
         for _ in 0..3 {

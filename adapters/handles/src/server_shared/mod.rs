@@ -54,6 +54,7 @@ pub struct ServerShared {
     /// The event loop reads the flag after each event, because reading the flag is cheaper than taking the lock.
     has_work: AtomicBool,
     wake: Wake,
+    clock: Box<dyn Fn() -> Millis + Send + Sync>,
     limit: usize,
     /// Whether the transport has many sessions. An unfinished chunked response then blocks no other message, and a
     /// message to a client must name the request to which the message belongs.
@@ -152,17 +153,18 @@ impl Sessions for OneSession {
 impl ServerShared {
     /// Creates the shared state for at most `limit` running requests.
     ///
-    /// `wake` must make the event loop call [`process_commands`](ServerShared::process_commands). `owner` is the thread
-    /// of the event loop, if it is known: methods that this thread calls never wait. The hooks observe every request
-    /// that reaches the handler.
+    /// `wake` must make the event loop call [`process_commands`](ServerShared::process_commands). `clock` returns the
+    /// time with which the event loop polls the server. `owner` is the thread of the event loop, if it is known: methods
+    /// that this thread calls never wait. The hooks observe every request that reaches the handler.
     #[must_use]
     pub fn new(
         wake: Wake,
+        clock: impl Fn() -> Millis + Send + Sync + 'static,
         limit: usize,
         owner: Option<ThreadId>,
         hooks: Vec<Arc<dyn RequestHook>>,
     ) -> Arc<ServerShared> {
-        ServerShared::create(wake, limit, false, owner, hooks)
+        ServerShared::create(wake, Box::new(clock), limit, false, owner, hooks)
     }
 
     /// Like [`new`](ServerShared::new), for a transport with many sessions, such as HTTP. The thread of the event loop
@@ -172,12 +174,18 @@ impl ServerShared {
     /// identifies the client. So [`request`](ServerShared::request) fails, and other notifications that belong to no
     /// request are not sent.
     #[must_use]
-    pub fn with_sessions(wake: Wake, limit: usize, hooks: Vec<Arc<dyn RequestHook>>) -> Arc<ServerShared> {
-        ServerShared::create(wake, limit, true, None, hooks)
+    pub fn with_sessions(
+        wake: Wake,
+        clock: impl Fn() -> Millis + Send + Sync + 'static,
+        limit: usize,
+        hooks: Vec<Arc<dyn RequestHook>>,
+    ) -> Arc<ServerShared> {
+        ServerShared::create(wake, Box::new(clock), limit, true, None, hooks)
     }
 
     fn create(
         wake: Wake,
+        clock: Box<dyn Fn() -> Millis + Send + Sync>,
         limit: usize,
         has_sessions: bool,
         owner: Option<ThreadId>,
@@ -187,6 +195,7 @@ impl ServerShared {
             state: Signal::default(),
             has_work: AtomicBool::new(false),
             wake,
+            clock,
             limit,
             has_sessions,
             owner: Mutex::new(owner),
@@ -222,7 +231,8 @@ impl ServerShared {
             return None;
         };
         let client = (request.revision(), request.client());
-        match DeferRequest::defer(request, time.map(Millis::from)) {
+        // The time of the last poll may lag behind, and the handler may have worked for long before this call.
+        match DeferRequest::defer(request, (self.clock)(), time.map(Millis::from)) {
             Ok(ticket) => {
                 let record = if self.is_observed() { lock(&self.current).take() } else { None };
                 let task = Arc::new(Task::new(record));

@@ -258,7 +258,8 @@ impl<'i> Serve<'i> {
             let timer = Arc::clone(&timer);
             Arc::new(move || timer.update(|is_set| *is_set = true))
         };
-        let shared = ServerShared::with_sessions(wake, limit, hooks);
+        let clock = Clock::start();
+        let shared = ServerShared::with_sessions(wake, move || clock.now(), limit, hooks);
         let _guard = shared.close_guard();
         let connections = ConnectionLimit::new(self.connections);
         let acceptor = Acceptor::new(listener, &connections)?;
@@ -279,7 +280,7 @@ impl<'i> Serve<'i> {
             commands: shared,
             pool,
             handler,
-            clock: Clock::start(),
+            clock,
             config,
         };
         thread::scope(|scope| {
