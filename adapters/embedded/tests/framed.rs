@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::common::{self, App, INITIALIZE, MARK, TestClock, WELCOME, answer, call, ping, pong, with_server};
 use embedded_io::{ErrorKind, ErrorType};
+use mcp_proto::client::{Client, ClientConfig, Connect, ConnectFailure, Event, Timeouts};
 use mcp_proto::{Millis, Server};
 use mcp_proto_embedded::{FramedPump, Link, PumpStatus};
 use mcp_proto_framed_link::FramedLink;
@@ -440,4 +441,40 @@ fn async_pump_writes_nothing_to_a_lost_line() {
         assert_eq!(wait(&mut pump, server, &mut peer), None);
         assert_eq!(peer.errors.len(), 999);
     });
+}
+
+/// A line without another end: each write is accepted, and no byte arrives.
+struct Silent;
+
+impl Link for Silent {
+    fn receive(&mut self, _: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
+        Ok(None)
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        Ok(bytes.len())
+    }
+}
+
+#[test]
+fn client_of_a_silent_server_fails_at_its_time_limit() {
+    let config = ClientConfig::new("c", "1").connect(Connect::Handshake);
+    let config = config.timeouts(Timeouts { initialize: Millis(5000), ..Timeouts::DEFAULT });
+    let (mut rx, mut tx) = ([0; 512], [0; 512]);
+    let mut client = Client::new(&config, &mut rx, &mut tx).unwrap();
+    let (mut pump, mut now, mut failed_at) = (FramedPump::new(5), Millis(0), None);
+    loop {
+        match pump.step(&mut client, &mut Silent, now) {
+            PumpStatus::Event => {
+                let event = client.event();
+                assert!(matches!(event, Some(Event::ConnectFailed(ConnectFailure::TimedOut))), "{event:?}");
+                failed_at = Some(now);
+            }
+            PumpStatus::Closed => break,
+            PumpStatus::Idle(deadline) => now = deadline.unwrap(),
+            _ => {}
+        }
+    }
+    assert_eq!(failed_at, Some(Millis(5000)));
+    assert!(now <= Millis(5000 + 2000), "{now:?}");
 }
