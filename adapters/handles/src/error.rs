@@ -222,7 +222,7 @@ impl fmt::Display for CallError {
             CallError::Cancelled => f.write_str("the request was cancelled"),
             CallError::Closed => f.write_str("the connection is closed"),
             CallError::Busy => f.write_str("too many concurrent requests"),
-            CallError::Unsupported => f.write_str("the connection does not support this feature"),
+            CallError::Unsupported => f.write_str("the server or the revision does not support this request"),
             CallError::Declined(reason) => {
                 write!(f, "the application refused input that the server requires: {reason}")
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_proto::client::Connect;
 use mcp_proto::json::{Json, Kind};
-use mcp_proto::{Level, Revision, Revisions};
+use mcp_proto::{Era, Level, Revision, Revisions};
 
 use crate::web::parse_address;
 
@@ -122,11 +122,14 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Parsed, String> {
         let mut words = words.peekable();
-        let mut requests = Vec::new();
+        let (mut requests, mut given) = (Vec::new(), Vec::new());
         let mut listen = None;
         let mut timeout = None;
         let mut arguments = Arguments::default();
         while let Some(word) = words.next() {
+            if word.starts_with("--") {
+                given.push(word.clone());
+            }
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
                 "--call" | "--prompt" => requests.push((word.clone(), value()?, String::from("{}"))),
@@ -169,8 +172,7 @@ impl Arguments {
                 }
                 "--revision" => {
                     let date = value()?;
-                    let revision = Revision::parse(&date).ok_or(format!("{date} is not a revision"))?;
-                    arguments.revisions = Some(Revisions::only(revision));
+                    arguments.revisions = Some(Revisions::only(revision(&date)?));
                 }
                 "--timeout" => timeout = Some(seconds(&value()?)?),
                 "--help" | "-h" => return Ok(Parsed::Text(USAGE.into())),
@@ -189,6 +191,7 @@ impl Arguments {
             return Err("the command or the URL of the server is missing".into());
         }
         arguments.check_combination()?;
+        arguments.check_effects(&given)?;
         for (option, name, json) in requests {
             match option.as_str() {
                 "--call" => {
@@ -207,7 +210,8 @@ impl Arguments {
         Ok(Parsed::Run(Box::new(arguments)))
     }
 
-    /// Refuses `--web`, `--log`, `--transcript`, and a URL in the modes that do not support them.
+    /// Refuses `--web`, `--log`, `--transcript`, `--header`, and a URL in the modes that do not support them. Refuses a
+    /// revision of another era.
     fn check_combination(&self) -> Result<(), String> {
         let is_tap = self.mode == Mode::Tap;
         if self.web.is_some() && self.mode == Mode::Check {
@@ -219,13 +223,47 @@ impl Arguments {
         if !is_tap && (self.log.is_some() || self.transcript.is_some()) {
             return Err("--log and --transcript need --tap".into());
         }
-        Ok(())
+        if self.command.len() > 1 && is_url(&self.command[0]) {
+            return Err(format!("the options must precede the URL {}", self.command[0]));
+        }
+        if !self.headers.is_empty() && !self.is_url() {
+            return Err("--header needs a URL".into());
+        }
+        let (name, era) = match self.connect {
+            Connect::Handshake => ("legacy", Era::Handshake),
+            Connect::Stateless => ("modern", Era::Stateless),
+            Connect::Automatic => return Ok(()),
+        };
+        match self.revisions.and_then(|revisions| revisions.latest()).filter(|revision| revision.era() != era)
+        {
+            Some(revision) => Err(format!("--era {name} has no revision {}", revision.as_str())),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses an option that has no effect in the mode.
+    fn check_effects(&self, given: &[String]) -> Result<(), String> {
+        let (mode, effective) = match self.mode {
+            Mode::Check if !self.is_url() => {
+                ("--check", &["--check", "--call", "--args", "--revision", "--timeout", "--trace", "--"][..])
+            }
+            Mode::Tap => ("--tap", &["--tap", "--web", "--log", "--transcript", "--trace", "--"][..]),
+            Mode::Inspect | Mode::Check => return Ok(()),
+        };
+        match given.iter().find(|option| !effective.contains(&option.as_str())) {
+            Some(option) => Err(format!("{option} has no effect with {mode}")),
+            None => Ok(()),
+        }
     }
 
     /// Returns whether the command is one word, the URL of a server.
     pub(crate) fn is_url(&self) -> bool {
-        matches!(&self.command[..], [url] if url.starts_with("http://") || url.starts_with("https://"))
+        matches!(&self.command[..], [url] if is_url(url))
     }
+}
+
+fn is_url(word: &str) -> bool {
+    word.starts_with("http://") || word.starts_with("https://")
 }
 
 /// Stores the value of an option that may be given once. A second value is an error, because it would replace the first
@@ -252,7 +290,16 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 fn level(name: &str) -> Result<Level, String> {
-    Level::ALL.into_iter().find(|level| level.as_str() == name).ok_or(format!("{name} is not a level"))
+    let known = || Level::ALL.map(Level::as_str).join(", ");
+    Level::ALL
+        .into_iter()
+        .find(|level| level.as_str() == name)
+        .ok_or_else(|| format!("{name} is not a level: {}", known()))
+}
+
+fn revision(date: &str) -> Result<Revision, String> {
+    let known = || Revision::ALL.map(Revision::as_str).join(", ");
+    Revision::parse(date).ok_or_else(|| format!("{date} is not a revision: {}", known()))
 }
 
 /// Parses the value of `--args`. Returns an error for a text that is not a JSON object.

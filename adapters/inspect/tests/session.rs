@@ -12,7 +12,7 @@ fn servers_of_both_eras_are_shown_and_set_the_exit_code() {
         let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
         (output.status.code(), text)
     };
-    let cases: [(&[&str], Option<i32>, &[&str]); 9] = [
+    let cases: [(&[&str], Option<i32>, &[&str]); 11] = [
         (&["--era", "legacy"], Some(0), &["2025-11-25, handshake", "host_info", "seconds: integer"]),
         (
             &["--era", "modern", "--trace"],
@@ -26,6 +26,15 @@ fn servers_of_both_eras_are_shown_and_set_the_exit_code() {
         (&["--check", "--web"], Some(2), &["--web shows one session"]),
         (&["--web", "0.0.0.0:0"], Some(2), &["--web 0.0.0.0:0: the page is served on loopback only"]),
         (&["--log", "log.txt"], Some(2), &["--log and --transcript need --tap"]),
+        (&["--read", "a:b"], Some(1), &["a:b: the server or the revision does not support this request"]),
+        (
+            &["--check", "--call", "subtract", "--revision", "2025-11-25"],
+            Some(0),
+            &[
+                "2025-11-25: subtract: {\"code\":-32602,\"message\":\"Unknown tool: subtract\"}",
+                "no violations",
+            ],
+        ),
     ];
     for (arguments, code, expected) in cases {
         let (exit, text) = shown(arguments);
@@ -89,6 +98,22 @@ fn missing_server_is_an_error_with_a_hint() {
         (&["--prompt", "a", "--call", "b", "--prompt", "c", "server"], "--prompt may be given once"),
         (&["--check", "--call", "add", "--args", "{", "server"], "--args is not JSON"),
         (&["--call", "add", "--args", "[1]", "server"], "--args is not a JSON object"),
+        (&["--revision", "2025-06-19", "server"], "2025-06-19 is not a revision: 2024-11-05, 2025-03-26,"),
+        (&["--log-level", "loud", "server"], "loud is not a level: debug, info, notice,"),
+        (
+            &["--era", "modern", "--revision", "2025-06-18", "server"],
+            "--era modern has no revision 2025-06-18",
+        ),
+        (
+            &["--revision", "2026-07-28", "--era", "legacy", "server"],
+            "--era legacy has no revision 2026-07-28",
+        ),
+        (&["http://127.0.0.1:1/mcp", "--call", "add"], "the options must precede the URL"),
+        (&["--header", "a=b", "server"], "--header needs a URL"),
+        (&["--check", "--era", "modern", "server"], "--era has no effect with --check"),
+        (&["--check", "--read", "a:b", "server"], "--read has no effect with --check"),
+        (&["--tap", "--call", "add", "server"], "--call has no effect with --tap"),
+        (&["--check", "--tap", "server"], "--check has no effect with --tap"),
     ] {
         let output = inspect().args(arguments).output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();

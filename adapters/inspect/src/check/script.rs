@@ -33,7 +33,11 @@ pub(super) fn run(arguments: &Arguments, revision: Revision) -> Result<Outcome, 
     script.refusals();
     for (name, given) in &arguments.calls {
         let params = format!("\"name\":{},\"arguments\":{given}", quoted(name));
-        script.request_with("tools/call", &params, r#""progressToken":"token""#);
+        let response = script.request_with("tools/call", &params, r#""progressToken":"token""#);
+        // An error is no violation, but the name or the arguments may be a mistake of the user.
+        if let Some(error) = response.map(|response| response.error()).filter(|error| !error.is_empty()) {
+            note!("mcp-inspect: {}: {name}: {error}", revision.as_str());
+        }
     }
     match revision.era() {
         Era::Handshake => script.session(revision),
