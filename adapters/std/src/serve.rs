@@ -191,11 +191,12 @@ impl<'s> Session<'s> {
         let own_count = Arc::strong_count(&shared);
         let mut now = pump.read_clock();
         loop {
+            let mut until = None;
             if shared.has_work() {
-                // The time may lag behind by a few events.
+                // The time may lag behind by a few events, and commands set deadlines.
                 now = pump.read_clock();
+                until = shared.process_commands(&mut server, now);
             }
-            let until = shared.process_commands(&mut server, now);
             // Only the handler can create the first clone of a handle, and the handler does not run during `run_with`.
             // If no clone exists now, no clone can appear.
             let no_wakers = !has_stop && !shared.has_other_owners(own_count);

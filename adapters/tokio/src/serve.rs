@@ -146,11 +146,12 @@ impl<'i> Serve<'i> {
         let handle = ServerHandle::with_permits(Arc::clone(&shared), workers);
         let mut now = pump.read_clock();
         loop {
+            let mut until = None;
             if shared.has_work() {
-                // The time may lag behind by a few events.
+                // The time may lag behind by a few events, and commands set deadlines.
                 now = pump.read_clock();
+                until = shared.process_commands(&mut server, now);
             }
-            let until = shared.process_commands(&mut server, now);
             match pump.run_until(&mut *server, now, until).await {
                 PumpStatus::Closed => return Ok(()),
                 PumpStatus::Woken => {
