@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn elicitation_is_completed_after_a_full_buffer() {
-        let shared = ServerShared::new(Arc::new(|| {}), 1, None, Vec::new());
+        let shared = ServerShared::new(Arc::new(|| {}), || Millis(0), 1, None, Vec::new());
         let server = Server::new(&CONFIG, Buffer::grown(4096), vec![0; 4096].leak()).unwrap();
         let mut server = server.in_flight_grown(2).unwrap();
         let ticket = run(&mut server, INPUT).1.unwrap();
