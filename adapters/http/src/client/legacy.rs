@@ -30,8 +30,9 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         let answers = |message: Message<'_>| {
             message.kind() == MessageKind::Response && message.id().is_some_and(|id| !id.is_null())
         };
-        let is_answered = found.progress == Progress::Json && Message::parse(found.body()).is_ok_and(answers);
-        if !found.is_fallback || is_answered || !found.drop_body() {
+        let is_answered =
+            |it: &Exchange<'_>| it.progress == Progress::Json && Message::parse(it.body()).is_ok_and(answers);
+        if !found.is_fallback || is_answered(found) || !found.drop_body() {
             return false;
         }
         if self.start(Purpose::LegacyStream, Progress::Due(now)).is_none() {

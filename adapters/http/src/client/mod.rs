@@ -25,7 +25,6 @@ mod tool_headers;
 
 use core::fmt;
 
-use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind};
 use mcp_proto::{
     Buffer, Millis, OutboundMessage, OutboundMessageKind, Relation, Revision, StreamId, methods,
@@ -130,7 +129,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             };
         }
         let Ok(parsed) = Message::parse(message.message()) else { return Begin::Drop };
-        let version = parsed.params().and_then(request::stateless_version);
+        let version = request::stateless_version(parsed);
         if let Some(version) = version {
             self.revision = version.as_str().and_then(Revision::parse);
         }
@@ -246,7 +245,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         let message = message.or(found.stored()).filter(|_| method == Method::Post);
         Some(Request {
             method,
-            message: message.and_then(|message| Json::parse(message).ok()),
+            message: message.and_then(|message| Message::parse(message).ok()),
             session: self.session(),
             endpoint: self.session.as_str().filter(|_| self.is_legacy),
             revision: self.revision,

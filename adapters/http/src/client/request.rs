@@ -3,6 +3,7 @@
 use core::fmt;
 
 use mcp_proto::json::{Json, Str, TooShort};
+use mcp_proto::rpc::Message;
 use mcp_proto::{Era, Revision, methods};
 
 use super::header_value::encode_value;
@@ -37,7 +38,7 @@ impl Method {
 /// The application adds fields of its own, such as `Host` and `Authorization`.
 pub struct Request<'r> {
     pub(super) method: Method,
-    pub(super) message: Option<Json<'r>>,
+    pub(super) message: Option<Message<'r>>,
     pub(super) session: Option<&'r str>,
     pub(super) endpoint: Option<&'r str>,
     pub(super) revision: Option<Revision>,
@@ -65,7 +66,7 @@ impl<'r> Request<'r> {
     /// Returns the body: one JSON text. Only a POST has a body; `None` means no body.
     #[must_use]
     pub fn body(&self) -> Option<&'r [u8]> {
-        self.message.map(Json::bytes)
+        self.message.map(|message| message.bytes())
     }
 
     /// Calls `each` with the name and the value of each header field. `scratch` holds one value at a time or, for a
@@ -87,40 +88,36 @@ impl<'r> Request<'r> {
         if let Some(id) = self.last_event_id {
             each("Last-Event-ID", id);
         }
-        let [method, params] = self.message.map_or([None; 2], |message| message.pick(["method", "params"]));
-        let (Some(method), Some(params), Some(version)) =
-            (method.and_then(Json::string), params, params.and_then(stateless_version))
-        else {
-            if let Some(revision) = self.revision {
-                each("MCP-Protocol-Version", revision.as_str());
-            }
-            // In the stateless era, a field repeats the method of a notification.
-            let is_stateless = self.revision.is_some_and(|revision| revision.era() == Era::Stateless);
-            if let Some(method) = method.and_then(Json::string).filter(|_| is_stateless) {
-                each("Mcp-Method", encode_value(method, scratch)?);
-            }
-            return Ok(());
-        };
-        each("MCP-Protocol-Version", encode_value(version, scratch)?);
-        each("Mcp-Method", encode_value(method, scratch)?);
-        if let Some(name) = name_member(method).and_then(|key| params.get(key)).and_then(Json::string) {
-            each("Mcp-Name", encode_value(name, scratch)?);
+        let version = self.message.and_then(stateless_version);
+        match (version, self.revision) {
+            (Some(version), _) => each("MCP-Protocol-Version", encode_value(version, scratch)?),
+            (None, Some(revision)) => each("MCP-Protocol-Version", revision.as_str()),
+            (None, None) => {}
         }
-        if method == methods::TOOLS_CALL.name() {
-            self.parameter_fields(params, scratch, each)?;
+        let Some(message) = self.message else { return Ok(()) };
+        let Some(method) = message.method().and_then(Json::string) else { return Ok(()) };
+        // In the stateless era, a field also repeats the method of a notification.
+        if version.is_some() || self.revision.is_some_and(|revision| revision.era() == Era::Stateless) {
+            each("Mcp-Method", encode_value(method, scratch)?);
         }
-        Ok(())
+        let Some(key) = name_member(method).filter(|_| version.is_some()) else { return Ok(()) };
+        let [name, arguments] = message.pick_params([key, "arguments"]);
+        let Some(name) = name.and_then(Json::string) else { return Ok(()) };
+        each("Mcp-Name", encode_value(name, scratch)?);
+        match arguments.filter(|_| method == methods::TOOLS_CALL.name()) {
+            Some(arguments) => self.parameter_fields(name, arguments, scratch, each),
+            None => Ok(()),
+        }
     }
 
     /// Calls `each` with a field for each parameter that the tool's schema marks with `x-mcp-header`.
     fn parameter_fields(
         &self,
-        params: Json<'_>,
+        tool: Str<'_>,
+        arguments: Json<'_>,
         scratch: &mut [u8],
         each: &mut dyn FnMut(&str, &str),
     ) -> Result<(), TooShort> {
-        let [tool, arguments] = params.pick(["name", "arguments"]);
-        let (Some(tool), Some(arguments)) = (tool.and_then(Json::string), arguments) else { return Ok(()) };
         let mut result = Ok(());
         self.tool_headers.for_each(tool, arguments, &mut |name, value| {
             if result.is_ok() {
@@ -169,8 +166,9 @@ fn parameter_field(
 
 /// Returns the revision in `_meta` of a request's parameters. Returns `None` if there is no revision, as in the
 /// handshake era.
-pub(super) fn stateless_version(params: Json<'_>) -> Option<Str<'_>> {
-    params.get("_meta")?.get(VERSION_KEY)?.string()
+pub(super) fn stateless_version(message: Message<'_>) -> Option<Str<'_>> {
+    let [meta] = message.pick_params(["_meta"]);
+    meta?.get(VERSION_KEY)?.string()
 }
 
 /// Returns the name of the parameter that `Mcp-Name` repeats, or `None` for a method without this field.

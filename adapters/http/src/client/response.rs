@@ -248,7 +248,9 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         match &found.memory {
             Memory::Text(..) if was == Progress::Json => {
                 let message = found.body();
-                if let Ok(message) = Message::parse(message) {
+                // Only these responses have parts that later requests repeat.
+                let is_recorded = found.purpose == Purpose::Initialize || found.tools_page.is_some();
+                if is_recorded && let Ok(message) = Message::parse(message) {
                     record_response(
                         &mut self.tool_headers,
                         &mut self.revision,
