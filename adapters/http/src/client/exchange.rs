@@ -184,12 +184,11 @@ impl<'b> Exchange<'b> {
         buffer.bytes().get(self.stored..*length).unwrap_or_default()
     }
 
-    /// Drops the body, which follows the stored message. Returns `false` if no message is stored.
-    pub(super) fn drop_body(&mut self) -> bool {
+    /// Drops the body, which follows the stored message.
+    pub(super) fn drop_body(&mut self) {
         if let Memory::Text(_, length) = &mut self.memory {
             *length = self.stored;
         }
-        self.stored().is_some()
     }
 
     fn take_buffer(&mut self) -> Buffer<'b> {

@@ -32,13 +32,14 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         };
         let is_answered =
             |it: &Exchange<'_>| it.progress == Progress::Json && Message::parse(it.body()).is_ok_and(answers);
-        if !found.is_fallback || is_answered(found) || !found.drop_body() {
+        if !found.is_fallback || is_answered(found) || found.stored().is_none() {
             return false;
         }
         if self.start(Purpose::LegacyStream, Progress::Due(now)).is_none() {
             return false;
         }
         if let Some(found) = self.exchanges.as_mut().get_mut(id.index()) {
+            found.drop_body();
             (found.purpose, found.progress) = (Purpose::LegacyRequest, Progress::AwaitsEndpoint);
             (found.is_fallback, found.is_complete) = (false, false);
         }

@@ -1,8 +1,8 @@
 //! Tests of the fallback to HTTP+SSE of 2024-11-05.
 
 use mcp_proto::client::Connect;
-use mcp_proto::{OutboundMessage, OutboundMessageKind, Relation, StreamId};
-use mcp_proto_http::client::{Begin, ExchangeId, Finish, Head, Method};
+use mcp_proto::{Millis, OutboundMessage, OutboundMessageKind, Relation, StreamId};
+use mcp_proto_http::client::{Begin, Exchange, ExchangeId, Finish, Head, HttpClient, Inbound, Method};
 
 use super::PIECES;
 use super::harness::{EVENTS, Fields, Harness, JSON, Sent, result, with_harness};
@@ -115,6 +115,21 @@ fn stream_without_an_endpoint_fails_the_connection() {
 }
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#;
+
+#[test]
+fn refusal_without_a_free_exchange_is_passed_on() {
+    const REFUSAL: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"m"}}"#;
+    let (mut buffer, mut headers) = ([0; 1024], [0; 0]);
+    let mut exchanges = [Exchange::new(&mut buffer[..])];
+    let mut http = HttpClient::new(&mut exchanges[..], &mut headers[..]);
+    let relation = Relation::Request(StreamId(1));
+    let message = OutboundMessage::new(INITIALIZE.as_bytes(), OutboundMessageKind::Request, relation);
+    let Begin::Send(initialize) = http.begin(&message) else { panic!("an exchange is free") };
+    assert_eq!(http.head(initialize, 400, &Fields(&[JSON])), Head::Refused);
+    http.body(initialize, REFUSAL.as_bytes());
+    let expected = Inbound { message: REFUSAL.as_bytes(), stream: StreamId(1) };
+    assert_eq!(http.finish(initialize, Millis(0)), Finish::Message(expected));
+}
 
 /// Sends `initialize` on this stream, like a relay, and opens the event stream of HTTP+SSE after a refusal. Returns the
 /// exchange of the event stream.
