@@ -80,6 +80,53 @@ fn message_without_a_request_reaches_no_other_session() {
 }
 
 #[test]
+fn request_to_a_client_does_not_time_out_during_a_slow_handler() {
+    const TIMEOUT: Duration = Duration::from_millis(300);
+    static TOOLS: Tools = Tools::new(&[Tool::new("ask", "{}"), Tool::new("block", "{}")]);
+    static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+    within(TEST_TIMEOUT, || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let stop = Stop::new();
+        let server = Serve::new(&CONFIG).stopped_by(&stop);
+        let server = thread::spawn(move || {
+            server.http(listener, HttpAccess::new(&HTTP), |event, server| match event {
+                Event::Call(call) if call.name() == "block" => {
+                    thread::sleep(TIMEOUT * 2);
+                    call.text("slept");
+                }
+                Event::Call(call) => {
+                    server.run(call, |responder| match responder.request_within(TIMEOUT, &ListRoots) {
+                        Ok(_) => responder.text("answered"),
+                        Err(error) => responder.fail(error),
+                    })
+                }
+                _ => {}
+            })
+        });
+        let (sender, requests) = channel();
+        let asked = Connector::new("c", "1")
+            .connect(Connect::Handshake)
+            .on_server_request(DECLARED, move |_| {
+                sender.send(()).unwrap();
+                thread::sleep(TIMEOUT / 3);
+                InputResponse::roots([("file:///a", "a")])
+            })
+            .http(HttpEndpoint::new(&url))
+            .unwrap();
+        let blocking = connect(&url).0;
+        thread::scope(|scope| {
+            let answer = scope.spawn(|| asked.call_json("ask", "{}").unwrap().text());
+            requests.recv().unwrap();
+            assert_eq!(blocking.call_json("block", "{}").unwrap().text().as_deref(), Some("slept"));
+            assert_eq!(answer.join().unwrap().as_deref(), Some("answered"));
+        });
+        stop.within(Duration::ZERO);
+        server.join().unwrap().unwrap();
+    });
+}
+
+#[test]
 fn end_of_a_session_has_a_time_limit_while_the_server_sends() {
     const INITIALIZED: &str =
         r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;

@@ -44,7 +44,8 @@ impl<'i> HttpMachines<'i> {
     /// Returns `None` if the server is closed, or if only input, freed memory or a command requires another call. The
     /// caller must check `is_closed` after each call.
     ///
-    /// `on_event` is the handler of the application. `run` calls `on_output` for each exchange with new output.
+    /// `now` is the time of the clock of `commands`. `on_event` is the handler of the application. `run` calls `on_output`
+    /// for each exchange with new output.
     pub fn run(
         &mut self,
         commands: &ServerShared,
@@ -52,9 +53,14 @@ impl<'i> HttpMachines<'i> {
         mut on_event: impl FnMut(Event<'_>),
         mut on_output: impl FnMut(ExchangeId),
     ) -> Option<Millis> {
+        let mut now = now;
         loop {
             match self.http.poll(&mut self.server, now) {
-                Step::Event => _ = commands.handle_event(&mut self.server, &mut on_event),
+                Step::Event => {
+                    _ = commands.handle_event(&mut self.server, &mut on_event);
+                    // The server restarts a timeout that has expired during the event.
+                    now = commands.now();
+                }
                 Step::Output(exchange) => on_output(exchange),
                 Step::Wait(at) => {
                     // The server is idle now, so a command can select another session.

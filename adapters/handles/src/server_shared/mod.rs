@@ -210,6 +210,11 @@ impl ServerShared {
         *lock(&self.owner) = owner;
     }
 
+    /// Returns the time with which the event loop polls the server.
+    pub(crate) fn now(&self) -> Millis {
+        (self.clock)()
+    }
+
     pub(crate) fn is_owner(&self) -> bool {
         lock(&self.owner).is_some_and(|owner| owner == thread::current().id())
     }
@@ -232,7 +237,7 @@ impl ServerShared {
         };
         let client = (request.revision(), request.client());
         // The time of the last poll may lag behind, and the handler may have worked for long before this call.
-        match DeferRequest::defer(request, (self.clock)(), time.map(Millis::from)) {
+        match DeferRequest::defer(request, self.now(), time.map(Millis::from)) {
             Ok(ticket) => {
                 let record = if self.is_observed() { lock(&self.current).take() } else { None };
                 let task = Arc::new(Task::new(record));
