@@ -206,3 +206,19 @@ fn subscribe_without_the_feature_subscriptions_is_refused() {
     assert_eq!(error, ConfigError::SubscriptionsMissing.to_string());
     assert_eq!(error, "resources declare `subscribe`, but the server has no feature `Subscriptions`");
 }
+
+#[test]
+fn subscription_is_notified_once_of_a_list_of_two_features() {
+    const MORE: Tools<'static> = Tools::new(&[Tool::new("three", "{}")]).list_changed();
+    static FEATURES: [&dyn Feature; 3] = [&ECHO, &MORE, &Subscriptions];
+    let setup = Setup::new(ServerConfig::new("s", "1").features(&FEATURES)).tx(4096).max_reply_size(1024);
+    setup.check(
+        r#"> call 1 subscriptions/listen {"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"toolsListChanged":true}}
+           < note notifications/subscriptions/acknowledged …
+           ! listening [Tools] []
+           * changed
+           < note notifications/tools/list_changed {"_meta":{"io.modelcontextprotocol/subscriptionId":1}}
+           * changed
+           < note notifications/tools/list_changed {"_meta":{"io.modelcontextprotocol/subscriptionId":1}}"#,
+    );
+}

@@ -164,7 +164,7 @@ pub(crate) fn write_pending(state: &mut ServerState<'_>) {
 /// Writes pending changes of lists. Returns `None` if the output has no space.
 fn write_lists(state: &mut ServerState<'_>) -> Option<()> {
     let (config, mut slot) = (state.config, 0);
-    while let Some((ticket, _, flags)) = next_listener(state, &mut slot) {
+    while let Some((ticket, _, mut flags)) = next_listener(state, &mut slot) {
         for feature in config.features {
             let Some((change, method)) = feature.change_notification() else { continue };
             if flags.any(change.list()) {
@@ -173,6 +173,8 @@ fn write_lists(state: &mut ServerState<'_>) -> Option<()> {
                     write_subscription_meta(out, id);
                     out.token("}}");
                 })?;
+                // Several features may have the same list.
+                flags.remove(change.list());
                 pending(state, ticket)?.remove(change.list());
             }
         }
