@@ -246,6 +246,11 @@ impl ServerState<'_> {
             self.peer.pending_error = Some(ProtocolError::InvalidReply);
             return 0;
         }
+        // In message mode, the request of an event may have reserved the space.
+        if self.has_pending_response() {
+            self.peer.output.await_piece_space();
+            return 0;
+        }
         let mut out = self.peer.output.piece_writer(RESERVED);
         let taken = write(&mut out, &mut chunks);
         let to = out.finish();
@@ -287,9 +292,12 @@ impl ServerState<'_> {
     }
 
     /// Writes the end of an open response. Outside message mode the end always fits, because every piece leaves
-    /// [`RESERVED`] bytes. Returns `false` if the end does not fit.
+    /// [`RESERVED`] bytes. Returns `false` if the end does not fit, or if the request of an event has reserved the space.
     fn close_chunks(&mut self, ticket: Ticket, chunks: ChunkState, why: Option<&dyn WriteText>) -> bool {
         let stream = self.chunk_stream(ticket);
+        if self.has_pending_response() {
+            return false;
+        }
         let Some(mut out) = self.peer.output.end_writer(RESERVED) else { return false };
         out.base64_inside(chunks.remainder.get(..usize::from(chunks.remaining)).unwrap_or_default());
         out.token(if chunks.has(EMBEDDED) { "\"}}" } else { "\"}" });
@@ -350,7 +358,8 @@ impl<'a> Call<'a> {
     /// Outside [message mode](Server::message_mode), the server sends no other message until the response is complete.
     /// The client's requests wait, and methods that send other messages fail with [`Busy`](SendError::Busy). In message
     /// mode, such as over HTTP, the server also sends other responses before the chunked response is complete. A
-    /// message that waits for space has precedence over the chunks. In this mode, several responses may be open. After
+    /// message that waits for space has precedence over the chunks, and the server takes no chunks while the request of
+    /// an event awaits its response. In this mode, several responses may be open. After
     /// [`Event::Writable`](crate::server::Event::Writable), the application continues each open response.
     ///
     /// ```

@@ -157,6 +157,53 @@ fn waiting_request_has_precedence_over_chunks() {
     });
 }
 
+/// Returns the length of the longest text that fits into a response.
+fn largest_text() -> usize {
+    let fits = |length: &usize| {
+        let mut fits = false;
+        with_streams(SMALL, |mut streams| {
+            assert!(streams.post(1, &CONTENTS[0].request(REVISION)));
+            assert!(matches!(streams.server.poll(streams.now), Action::Event));
+            let Some(Event::Call(call)) = streams.server.event() else { panic!("a call") };
+            call.text("y".repeat(*length));
+            streams.run();
+            fits = streams.events.is_empty();
+        });
+        fits
+    };
+    (0..SMALL).rev().find(fits).unwrap()
+}
+
+#[test]
+fn chunks_take_no_space_from_a_pending_response() {
+    // The application writes chunks of another response before it gets the request, or after it dropped the request.
+    for is_dropped in [false, true] {
+        with_streams(SMALL, |mut streams| {
+            let (first, text) = (streams.open(1, CONTENTS[0]), "x".repeat(2000));
+            streams.run();
+            assert!(streams.post(2, &CONTENTS[0].request(REVISION)));
+            assert!(matches!(streams.server.poll(streams.now), Action::Event));
+            if is_dropped {
+                assert!(streams.server.event().is_some());
+            }
+            assert_eq!(streams.server.chunks(first).unwrap().text(&text), 0);
+            streams.server.chunks(first).unwrap().end();
+            let long = "y".repeat(largest_text());
+            match streams.server.event() {
+                Some(Event::Call(call)) => call.text(&*long),
+                event => assert!(event.is_none() && is_dropped, "{event:?}"),
+            }
+            streams.run();
+            let response = streams.message(2);
+            match is_dropped {
+                true => assert_eq!(response["error"]["code"], -32603),
+                false => assert_eq!(response["result"]["content"][0]["text"], long),
+            }
+            assert_eq!(streams.message(1)["result"]["content"][0]["text"], "");
+        });
+    }
+}
+
 #[test]
 fn paused_response_takes_no_chunk_until_it_resumes() {
     with_streams(SMALL, |mut streams| {
