@@ -206,7 +206,10 @@ impl ServerState<'_> {
         let chunks = chunks.ok_or(SendError::Unsupported)?;
         let ticket = match pending.source {
             Source::Slot(ticket) => ticket,
-            Source::Line { .. } => self.defer(pending, None).ok_or(SendError::Full)?,
+            // Not `ServerState::defer`, because a call with an open response must not reserve the slot of a task.
+            source @ Source::Line { .. } => {
+                self.peer.defer(&source, pending.stream, pending.context, None).ok_or(SendError::Full)?
+            }
         };
         let space = self.peer.available().saturating_sub(RESERVED);
         let shape = if chunks.has(TOOL) { Shape::Result } else { Shape::List };

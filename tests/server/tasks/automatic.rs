@@ -272,6 +272,23 @@ fn reply_of_a_task_cannot_be_chunked() {
 }
 
 #[test]
+fn call_whose_chunked_response_does_not_fit_becomes_a_task() {
+    // TC-11
+    let mut host = Host::automatic(table()).session("2025-11-25");
+    let params = json!({"name": "optional", "task": {}});
+    let line = format!("{}\n", json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}));
+    let mut input = line.as_bytes();
+    while let Action::Io(io) = host.server.poll(host.now) {
+        assert!(exchange(io, &mut input, &mut host.output));
+    }
+    let Some(Event::Call(call)) = host.server.event() else { panic!("a call") };
+    let uri = "x".repeat(5000);
+    let call = call.chunked(ChunkedContent::ResourceText { uri: &uri, mime_type: None }).unwrap_err();
+    call.defer(None).unwrap();
+    assert_eq!(host.take()[0]["result"]["task"]["status"], "working");
+}
+
+#[test]
 fn panic_in_the_reply_of_a_task_leaves_the_task_open() {
     let mut host = Host::automatic(table());
     let id = host.create_automatic();
