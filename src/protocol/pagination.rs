@@ -7,6 +7,11 @@ use crate::json::{Json, Writer, magnitude};
 /// The longest end of a page, followed by the end of the response. The spaces are spare bytes.
 pub(crate) const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}        "#;
 
+/// Returns whether the end of a page still fits.
+pub(crate) fn has_tail_space(out: &Writer<'_>) -> bool {
+    out.remaining() >= TAIL.len()
+}
+
 /// Parses a cursor: a letter, and the index of the first entry. The letter shows that the cursor is opaque. Returns
 /// `None` if the cursor is not valid.
 pub(crate) fn parse(cursor: Json<'_>) -> Option<u32> {
@@ -21,7 +26,7 @@ pub(crate) fn parse(cursor: Json<'_>) -> Option<u32> {
 /// The result of writing a page.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// Number of omitted entries. An omitted entry is too large for any page, or `entry` returned `Some(false)`.
+    /// Number of entries for which `entry` returned `Some(false)`.
     pub(crate) omitted: usize,
     /// Whether the list has a next page.
     pub(crate) has_next: bool,
@@ -30,7 +35,8 @@ pub(crate) struct Page {
 /// Writes `"key":[…]` with as many entries as fit, starting at `first`. Adds the cursor of the next page, if any.
 ///
 /// `entry` writes the entry at an index. `None` means that the list has no such entry. `Some(false)` means that the
-/// page must omit the entry, for example because it is not valid.
+/// page must omit the entry, for example because it is not valid. If the entry at `first` does not fit, the output
+/// overflows.
 pub(crate) fn write(
     out: &mut Writer<'_>,
     key: &str,
@@ -40,18 +46,17 @@ pub(crate) fn write(
     out.key(key);
     out.begin_array();
     let mut page = Page::default();
-    let mut empty = true;
     let mut index = first;
     let next = loop {
         let before = out.mark();
         match entry(index, out) {
             None => break None,
-            Some(true) if !out.overflowed() && out.remaining() >= TAIL.len() => empty = false,
-            Some(true) if !empty => {
+            Some(true) if index > first && !has_tail_space(out) => {
                 out.rollback(before);
                 break Some(index);
             }
-            Some(_) => {
+            Some(true) => {}
+            Some(false) => {
                 out.rollback(before);
                 page.omitted = page.omitted.wrapping_add(1);
             }

@@ -2,8 +2,10 @@
 
 use super::batches::{CONFIG, PING, SMALL, error, gets, ping, pong, sends, text, tool};
 use crate::support::server::Setup;
-use mcp_proto::Revision;
-use mcp_proto::server::Limits;
+use crate::support::transport::exchange;
+use mcp_proto::server::{Event, Feature, Limits, Server, ServerConfig, Tool, Tools};
+use mcp_proto::{Action, Millis, ProtocolError, Revision};
+use serde_json::Value;
 
 /// The length of the brackets and the newline of an array.
 const ARRAY: usize = 3;
@@ -104,5 +106,52 @@ fn deferred_responses_may_use_all_remaining_space() {
                 gets(&[&pong("1"), &answer("2", one, faults[0]), &answer("3", two, faults[1])]),
             ));
         }
+    }
+}
+
+#[test]
+fn list_without_space_for_an_entry_is_refused() {
+    static LETTERS: [u8; 500] = [b'x'; 500];
+    const DESCRIPTION: &str = match core::str::from_utf8(&LETTERS) {
+        Ok(text) => text,
+        Err(_) => "",
+    };
+    const TOOL: Tool<'static> = Tool::new("t", "{}").description(DESCRIPTION);
+    static TOOLS: Tools = Tools::new(&[TOOL]);
+    static DYNAMIC: Tools = Tools::dynamic_list();
+    static FEATURES: [[&dyn Feature; 1]; 2] = [[&TOOLS], [&DYNAMIC]];
+    let list = super::batches::call("1", "tools/list", "");
+    let pings = ["2", "3", "4", "5"].map(ping);
+    let members: Vec<&str> = [&list].into_iter().chain(&pings).map(String::as_str).collect();
+    let hello = super::batches::call("0", "initialize", &crate::support::server::hello("2025-03-26"));
+    // The first batch leaves enough space for the tool, the second does not.
+    let input = format!("{hello}\n[{}]\n[{}]\n", members[..2].join(","), members.join(","));
+    for features in &FEATURES {
+        let config = ServerConfig::new("s", "1").features(features).limits(Limits::DEFAULT.with_id(20));
+        let (mut rx, mut tx, mut responses) = ([0; 1024], [0; 1300], [0; 2048]);
+        let mut server = Server::new(&config, &mut rx, &mut tx).unwrap().batch_buffer(&mut responses);
+        let (mut input, mut output, mut faults) = (input.as_bytes(), Vec::new(), Vec::new());
+        loop {
+            match server.poll(Millis(0)) {
+                Action::Event => match server.event().unwrap() {
+                    Event::ListTools(list) => list.tools(|index| (index == 0).then_some(TOOL)),
+                    Event::ProtocolError(error) => faults.push(error),
+                    _ => {}
+                },
+                Action::Io(io) => {
+                    if !exchange(io, &mut input, &mut output) {
+                        break;
+                    }
+                }
+                Action::Closed => break,
+            }
+        }
+        let output = String::from_utf8(output).unwrap();
+        let responses: Vec<Value> =
+            output.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(responses[0][0]["result"]["tools"][0]["name"], "t");
+        assert_eq!(responses[1][0]["error"]["code"], -32603, "{output}");
+        assert_eq!(responses[1].as_array().unwrap().len(), 5);
+        assert!(matches!(faults[..], [ProtocolError::ReplyTooLarge { .. }]), "{faults:?}");
     }
 }

@@ -10,7 +10,7 @@ use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::tool::Tool;
-use crate::protocol::pagination::{write, write_cursor};
+use crate::protocol::pagination::{has_tail_space, write, write_cursor};
 use crate::server::event::RequestParts;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
@@ -30,12 +30,22 @@ impl Reply<'_> {
         }
         let Reply { state, pending, .. } = self;
         state.with(&mut |state: &mut ServerState<'_>| {
-            let mut omitted = 0;
+            let (mut omitted, mut is_empty) = (0, true);
             state.respond_and_close(&pending, Shape::List, &mut |out: &mut Writer<'_>| {
-                omitted = write(out, key, first, entry).omitted;
+                let mut listed = |index, out: &mut Writer<'_>| {
+                    let is_valid = entry(index, out)?;
+                    // Omit an entry that is too large for any page. A batch reserves space for its other members, so
+                    // its entries may be too large only there.
+                    let is_too_large = is_empty && !has_tail_space(out) && !pending.context.is_batched();
+                    let is_listed = is_valid && !is_too_large;
+                    is_empty &= !is_listed;
+                    Some(is_listed)
+                };
+                omitted = write(out, key, first, &mut listed).omitted;
             });
             if omitted > 0 {
-                state.peer.pending_error = Some(ProtocolError::EntriesOmitted { count: omitted });
+                let error = ProtocolError::EntriesOmitted { count: omitted };
+                state.peer.pending_error.get_or_insert(error);
             }
         });
     }
@@ -81,7 +91,8 @@ macro_rules! list {
             /// `entry` must return the entry at an index, counted from 0, or `None` after the last entry. The function
             /// may call `entry` several times with one index. The page omits an entry that is too large for any page,
             /// or has raw JSON that is not an object. If a requested position other than 0 has no entry, the response
-            /// is an error (-32602). In both cases, the next event reports a [`ProtocolError`].
+            /// is an error (-32602). If the first entry does not fit beside the other responses of a batch, the
+            /// response is an error (-32603). In all cases, the next event reports a [`ProtocolError`].
             pub fn $method<'t>(self, entry: impl FnMut(usize) -> Option<$entry<'t>>) {
                 self.parts.reply.$method(entry);
             }
