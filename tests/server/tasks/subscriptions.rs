@@ -151,3 +151,39 @@ fn task_is_no_resource() {
     host.server.changed(mcp_proto::server::Change::Resource(&id));
     assert!(host.take().is_empty());
 }
+
+#[test]
+fn task_is_notified_before_its_subscription_ends_within_a_batch() {
+    let host = Host::new(&CONFIG, Some(table()));
+    let server = host.server.batch_buffer(leak([0; 2048])).max_reply_size(1500).unwrap();
+    let mut host = Host { server, ..host }.session("2025-03-26");
+    let id = host.create();
+    let listen = with_meta(json!({"notifications": {"taskIds": [id]}}), DECLARED);
+    let listen = json!({"jsonrpc": "2.0", "id": 70, "method": "subscriptions/listen", "params": listen});
+    let call = json!({"jsonrpc": "2.0", "id": 71, "method": "tools/call", "params": {"name": "plain"}});
+    let lines = format!("{listen}\n{}\n", json!([call]));
+    let (mut input, mut subscription) = (lines.as_bytes(), None);
+    loop {
+        match host.server.poll(host.now) {
+            Action::Io(io) => {
+                if !exchange(io, &mut input, &mut host.output) {
+                    break;
+                }
+            }
+            Action::Event => match host.server.event() {
+                Some(Event::Listening(listening)) => subscription = Some(listening.ticket()),
+                Some(Event::Call(call)) => {
+                    call.text("x");
+                    host.complete("done");
+                    host.server.end_subscription(subscription.unwrap()).unwrap();
+                }
+                event => panic!("{event:?}"),
+            },
+            Action::Closed => panic!("closed"),
+        }
+    }
+    let messages = host.take();
+    let statuses: Vec<&Value> = messages.iter().map(|message| &message["params"]["status"]).collect();
+    let ended = messages.iter().position(|message| message["id"] == 70).unwrap();
+    assert!(statuses[..ended].contains(&&json!("completed")), "{messages:?}");
+}

@@ -222,13 +222,18 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
     Some(any_delayed)
 }
 
-/// Sends the final messages of ending subscriptions. Returns `None` if the output has no space.
+/// Sends the final messages of ending subscriptions. Returns `None` if the output has no space, or if messages about
+/// tasks are pending.
 ///
 /// A subscription with the flag `ENDS` ends. While draining, all subscriptions end.
 ///
 /// Outside message mode, the server sends the response and then `notifications/cancelled`. One page of the
 /// specification requires the response, another page requires the cancellation.
 fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
+    // Notifications of tasks precede the end. They wait while a batch is in the line.
+    if state.pending_changes.any(ChangeSet::TASKS_PENDING) {
+        return None;
+    }
     let all = state.peer.lifecycle.state() == State::Draining;
     let (config, mut slot, mut left) = (state.config, 0, false);
     while let Some((ticket, _, flags)) = next_listener(state, &mut slot) {
