@@ -10,7 +10,7 @@ use super::violation::{Report, Sender};
 use super::{Monitor, schema};
 use crate::json::{Json, Kind};
 use crate::protocol::methods;
-use crate::protocol::objects::view::{has_text, is_true};
+use crate::protocol::objects::view::has_text;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::{code, is_id};
 
@@ -124,7 +124,8 @@ impl Monitor {
         if let Some(revision) = report.revision {
             check_error_code(code, error, revision, report);
         }
-        let Some((rule, Some(expected), _)) = request.flaw.and_then(refusal) else { return };
+        let flaw = request.flaw.filter(|flaw| self.is_proven(*flaw, request, report));
+        let Some((rule, Some(expected), _)) = flaw.and_then(refusal) else { return };
         // Before a session, the error may report the missing session, and not the unknown method.
         if report.revision.is_none() && rule == Rule::UnknownMethodCode {
             return;
@@ -138,29 +139,26 @@ impl Monitor {
         }
     }
 
+    /// Returns whether the receiver had to refuse a request with this flaw. Otherwise the server may have added the tool
+    /// or prompt since it sent the list.
+    fn is_proven(&self, flaw: Flaw, request: &Request, report: &Report<'_>) -> bool {
+        let (list, catalog) = match flaw {
+            Flaw::Tool => ("tools", &self.dialogue.tools),
+            Flaw::Prompt => ("prompts", &self.dialogue.prompts),
+            _ => return true,
+        };
+        self.dialogue.is_current(list, request, report.now) && catalog.lacks(&request.target)
+    }
+
     /// Reports the result of a request that the receiver had to refuse. Returns `false` if there is nothing to report.
-    pub(super) fn check_accepted(
-        &self,
-        request: &Request,
-        result: Json<'_>,
-        report: &mut Report<'_>,
-    ) -> bool {
-        let (dialogue, now) = (&self.dialogue, report.now);
+    pub(super) fn check_accepted(&self, request: &Request, report: &mut Report<'_>) -> bool {
         let Some((flaw, (rule, _, reason))) = request.flaw.and_then(|flaw| Some((flaw, refusal(flaw)?)))
         else {
             return false;
         };
-        let is_proven = match flaw {
-            // The server may have added the entry since it sent the list.
-            Flaw::Tool => dialogue.is_current("tools", request, now) && dialogue.tools.lacks(&request.target),
-            Flaw::Prompt => {
-                dialogue.is_current("prompts", request, now) && dialogue.prompts.lacks(&request.target)
-            }
-            _ => true,
-        };
         // Without a session, the revision is unknown. A server may have its own methods.
         let is_known = || methods::ALL.iter().any(|method| method.name == request.method);
-        if !is_proven && !is_true(result, "isError")
+        if !self.is_proven(flaw, request, report)
             || flaw == Flaw::Method && (report.revision.is_none() || !is_known())
         {
             return false;

@@ -29,7 +29,7 @@ impl Monitor {
             return report
                 .add(Rule::ResponseShape, format!("the result is {}, not an object", result.kind()));
         }
-        if self.check_accepted(request, result, report) {
+        if self.check_accepted(request, report) {
             return;
         }
         if request.method == methods::INITIALIZE.name && !request.is_stateless {
