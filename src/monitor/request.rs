@@ -58,6 +58,11 @@ impl Monitor {
             self.check_capability(params, &mut request, report);
             self.check_params(params, &mut request, report);
         }
+        // A server checks the method and its capability before the log level.
+        if stateless.is_some_and(|meta| meta.level == Some(Err(()))) {
+            report.add(Rule::ParamsShape, "the log level is unknown");
+            request.flaw = request.flaw.or(Some(Flaw::Level));
+        }
         self.check_token(meta, &mut request, report);
         self.record(&mut request, params, report);
         if request.is_era_unclear {
@@ -88,6 +93,11 @@ impl Monitor {
         request: &mut Request,
         report: &mut Report<'_>,
     ) {
+        // A server checks that `_meta` is complete before it checks the revision.
+        if meta.capabilities.is_none() {
+            report.add(Rule::RequestMeta, "`_meta` lacks the capabilities of the client");
+            request.flaw = request.flaw.or(Some(Flaw::Meta));
+        }
         match meta.revision {
             _ if text(member(params, "_meta"), PROTOCOL_VERSION).is_none() => {
                 report.add(Rule::RequestMeta, "the revision in `_meta` is not a string");
@@ -97,17 +107,7 @@ impl Monitor {
             Some(_) if report.revision.is_some() => self.dialogue.stateless = report.revision,
             Some(_) => {}
         }
-        if meta.capabilities.is_none() {
-            report.add(Rule::RequestMeta, "`_meta` lacks the capabilities of the client");
-            request.flaw = request.flaw.or(Some(Flaw::Meta));
-        }
-        match meta.level {
-            Some(Err(())) => {
-                report.add(Rule::ParamsShape, "the log level is unknown");
-                request.flaw = request.flaw.or(Some(Flaw::Level));
-            }
-            level => request.level = level.and_then(Result::ok),
-        }
+        request.level = meta.level.and_then(Result::ok);
         let capabilities = member(params, "_meta").get(CLIENT_CAPABILITIES);
         request.capabilities = capabilities.map(|json| json.to_string()).unwrap_or_default();
     }
