@@ -268,6 +268,8 @@ impl Monitor {
         self.dialogue.has_subscribed |= request.method == methods::RESOURCES_SUBSCRIBE.name;
         if let (Some(level), false) = (request.level, request.is_stateless) {
             self.dialogue.level = self.dialogue.level.map(|earlier| earlier.min(level));
+            // The last of several requests in flight decides the level, but their order on the server is unknown.
+            request.level = Some(self.dialogue.client.requests.lower_levels(level));
         }
         if report.sender != Sender::Client || request.flaw.is_some() {
             return;

@@ -43,7 +43,8 @@ pub(super) struct Request {
     pub(super) token: Option<String>,
     /// The last progress, as JSON.
     pub(super) progress: Option<String>,
-    /// The level of log messages that the request sets.
+    /// The level of log messages that the request sets. For `logging/setLevel`, this level is the lowest level of all
+    /// such requests that were in flight at the same time.
     pub(super) level: Option<Level>,
     /// The capabilities that a stateless request declares, as JSON.
     pub(super) capabilities: String,
@@ -184,6 +185,16 @@ impl Requests {
 
     pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Request> {
         self.in_flight.get_mut(key)
+    }
+
+    /// Lowers the level of each `logging/setLevel` in flight to at most `level`. Returns the lowest of these levels.
+    pub(super) fn lower_levels(&mut self, level: Level) -> Level {
+        let requests = self.in_flight.values_mut().filter(|request| !request.is_stateless);
+        let levels = requests.filter_map(|request| request.level.as_mut());
+        levels.fold(level, |lowest, earlier| {
+            *earlier = level.min(*earlier);
+            lowest.min(*earlier)
+        })
     }
 
     /// Returns the requests in flight.
