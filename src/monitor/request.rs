@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 
 use super::requests::{self, Flaw, Request, Subscription};
 use super::rule::Rule;
-use super::session::{Session, is_declared, required_capability};
+use super::session::{Session, declares_extensions, is_declared, required_capability};
 use super::violation::{Report, Sender};
 use super::{Monitor, schema};
 use crate::json::Json;
@@ -160,7 +160,7 @@ impl Monitor {
             if known.is_some() {
                 let kind = if is_request { "a notification" } else { "a request" };
                 report.add(Rule::MessageShape, format!("the method is {kind}"));
-            } else if !self.dialogue.has_extensions() && !is_declared(&request.capabilities, "extensions") {
+            } else if !self.dialogue.has_extensions() && !declares_extensions(&request.capabilities) {
                 report.add(
                     Rule::MethodUnknown,
                     "neither the specification nor a declared extension has the method",

@@ -134,14 +134,12 @@ impl Dialogue {
         }
     }
 
-    /// Returns whether a side has declared extensions or experimental features. Both sides may then use unknown
-    /// methods.
+    /// Returns whether a side, or a stateless request in flight, has declared extensions or experimental features. Both
+    /// sides may then use unknown methods.
     pub(super) fn has_extensions(&self) -> bool {
         let sides = [&self.client.capabilities, &self.server.capabilities, &self.discovered];
-        let has = |capabilities: &String| {
-            is_declared(capabilities, "experimental") || is_declared(capabilities, "extensions")
-        };
-        sides.into_iter().flatten().any(has)
+        let requests = self.client.requests.in_flight().map(|request| &request.capabilities);
+        sides.into_iter().flatten().chain(requests).any(|capabilities| declares_extensions(capabilities))
     }
 
     /// Returns whether the server announces changes of its `tools` or `prompts` to the client.
@@ -191,6 +189,11 @@ impl Dialogue {
 fn cursor_key(method: &str, cursor: Json<'_>) -> String {
     let text = cursor.string().map(|text| text.to_string()).unwrap_or_default();
     format!("{method} {text}")
+}
+
+/// Returns whether capabilities declare extensions or experimental features.
+pub(super) fn declares_extensions(capabilities: &str) -> bool {
+    is_declared(capabilities, "experimental") || is_declared(capabilities, "extensions")
 }
 
 /// Returns whether capabilities declare a path such as `tools.listChanged`.
