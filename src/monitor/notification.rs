@@ -116,7 +116,14 @@ impl Monitor {
         if report.sender == Sender::Server && self.dialogue.stateless.is_some() {
             // A server may cancel a subscription before or after its result.
             let requests = &mut self.dialogue.client.requests;
-            let is_other = requests.get_mut(&key).is_some_and(|request| request.subscription.is_none());
+            let request = requests.get_mut(&key);
+            let is_other = request.is_some_and(|request| match &mut request.subscription {
+                Some(subscription) => {
+                    subscription.ended = subscription.ended.or(Some(now));
+                    false
+                }
+                None => true,
+            });
             let is_known = matches!(requests.lookup(&key), Lookup::InFlight | Lookup::Finished);
             if self.dialogue.is_stateless() || is_known && !is_other {
                 return report.add_if(is_other, Rule::CancelRequest, "the request is not a subscription");
@@ -187,8 +194,7 @@ impl Monitor {
     /// Returns whether a notification may belong to a subscription that was cancelled within the race window, and whose
     /// id another request has used again.
     fn crosses_cancellation(&self, tag: Json<'_>, now: Millis) -> bool {
-        let cancelled = self.dialogue.client.requests.replaced(&requests::key(tag));
-        cancelled.is_some_and(|at| now.since(at) <= self.race_window)
+        self.dialogue.client.requests.crosses_cancellation(&requests::key(tag), now, self.race_window)
     }
 
     fn acknowledged(&mut self, tag: Option<Json<'_>>, params: Json<'_>, report: &mut Report<'_>) {

@@ -76,7 +76,7 @@ impl Monitor {
         let in_session = !request.is_stateless && !self.dialogue.is_stateless();
         let requests = &mut self.dialogue.party(report.sender).requests;
         let (is_in_flight, was_in_session) = match requests.get_mut(&key) {
-            Some(earlier) => (earlier.cancelled.is_none(), !earlier.is_stateless),
+            Some(earlier) => (earlier.freed_at().is_none(), !earlier.is_stateless),
             None => (false, requests.had_session_id(&key)),
         };
         if is_in_flight {
@@ -282,7 +282,7 @@ impl Monitor {
         }
         if request.method == methods::SUBSCRIPTIONS_LISTEN.name {
             let filter = params.get("notifications").map(|json| json.to_string()).unwrap_or_default();
-            request.subscription = Some(Subscription { filter, acknowledged: None });
+            request.subscription = Some(Subscription { filter, acknowledged: None, ended: None });
         }
     }
 }

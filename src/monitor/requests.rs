@@ -75,9 +75,15 @@ pub(super) enum Flaw {
 }
 
 impl Request {
+    /// Returns the time at which the client cancelled the request, or the server ended the subscription. From then on,
+    /// another request may use the id.
+    pub(super) fn freed_at(&self) -> Option<Millis> {
+        self.cancelled.or(self.subscription.as_ref().and_then(|subscription| subscription.ended))
+    }
+
     /// Returns whether the request is an open subscription that includes changes of this kind.
     pub(super) fn receives(&self, filter: &str) -> bool {
-        let subscription = self.subscription.as_ref().filter(|_| self.cancelled.is_none());
+        let subscription = self.subscription.as_ref().filter(|_| self.freed_at().is_none());
         let acknowledged = subscription.and_then(|subscription| subscription.acknowledged.as_deref());
         acknowledged.is_some_and(|acknowledged| is_declared(acknowledged, filter))
     }
@@ -90,6 +96,8 @@ pub(super) struct Subscription {
     pub(super) filter: String,
     /// The filter of the server's acknowledgment, as JSON.
     pub(super) acknowledged: Option<String>,
+    /// The time at which the server cancelled the subscription, if any.
+    pub(super) ended: Option<Millis>,
 }
 
 /// The outcome of a lookup by id.
@@ -104,6 +112,15 @@ pub(super) enum Lookup {
     Unclear,
 }
 
+/// A cancelled request whose id another request has used again.
+#[derive(Debug)]
+struct Replaced {
+    /// The time of the cancellation.
+    at: Millis,
+    /// Whether the monitor cannot attribute the responses with this id to one of the requests.
+    is_unclear: bool,
+}
+
 /// The requests of one sender.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
@@ -112,8 +129,8 @@ pub(super) struct Requests {
     finished: BTreeMap<String, bool>,
     finished_tokens: BTreeSet<String>,
     task_tokens: BTreeSet<String>,
-    /// Each id of a cancelled subscription that a later request has used again, and the time of the cancellation.
-    replaced: BTreeMap<String, Millis>,
+    /// The last cancelled request of each id that a later request has used again.
+    replaced: BTreeMap<String, Replaced>,
     /// Whether a table has reached its limit, so that entries may be missing.
     is_full: bool,
 }
@@ -143,10 +160,10 @@ impl Requests {
     /// flight, adds one to the number of responses to come, and marks the earlier request as ambiguous.
     pub(super) fn insert(&mut self, key: String, request: Request) {
         if let Some(earlier) = self.in_flight.get(&key)
-            && let Some(at) = earlier.cancelled
+            && let Some(at) = earlier.freed_at()
         {
-            if earlier.subscription.is_some() && self.replaced.len() < LIMIT {
-                self.replaced.insert(key.clone(), at);
+            if self.replaced.len() < LIMIT {
+                self.replaced.insert(key.clone(), Replaced { at, is_unclear: false });
             }
             self.in_flight.remove(&key);
         }
@@ -178,9 +195,21 @@ impl Requests {
         Some(request)
     }
 
-    /// Returns the time at which the client cancelled a subscription whose id another request has used again.
-    pub(super) fn replaced(&self, key: &str) -> Option<Millis> {
-        self.replaced.get(key).copied()
+    /// Returns whether a message may belong to a request that was cancelled within `window` before `now`, and whose id
+    /// another request has used again.
+    pub(super) fn crosses_cancellation(&self, key: &str, now: Millis, window: Millis) -> bool {
+        self.replaced.get(key).is_some_and(|replaced| now.since(replaced.at) <= window)
+    }
+
+    /// Returns whether a response may belong to a cancelled request: see
+    /// [`crosses_cancellation`](Self::crosses_cancellation). Later responses with this id may then belong to either
+    /// request.
+    pub(super) fn is_unclear_response(&mut self, key: &str, now: Millis, window: Millis) -> bool {
+        let crosses = self.crosses_cancellation(key, now, window);
+        self.replaced.get_mut(key).is_some_and(|replaced| {
+            replaced.is_unclear |= crosses;
+            replaced.is_unclear
+        })
     }
 
     pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Request> {

@@ -29,7 +29,7 @@ impl Monitor {
         if !is_id(id) {
             return report.add(Rule::ResponseId, format!("the id is {id}, not a string or an integer"));
         }
-        let mut key = requests::key(id);
+        let (mut key, window) = (requests::key(id), self.race_window);
         let requests = &self.dialogue.party(report.sender.peer()).requests;
         if requests.lookup(&key) == Lookup::OtherType
             && requests.lookup(&other_type(&key)) == Lookup::InFlight
@@ -37,9 +37,15 @@ impl Monitor {
             report.add(Rule::ResponseId, "the id of the request has another type");
             key = other_type(&key);
         }
-        let Some(request) = self.dialogue.party(report.sender.peer()).requests.respond(&key) else {
-            return self.unexpected_response(&key, error, report);
+        let requests = &mut self.dialogue.party(report.sender.peer()).requests;
+        let is_unclear = requests.is_unclear_response(&key, report.now, window);
+        let Some(mut request) = requests.respond(&key) else {
+            if !is_unclear {
+                self.unexpected_response(&key, error, report);
+            }
+            return;
         };
+        request.is_ambiguous |= is_unclear;
         report.method = Some(request.method.clone()).filter(|method| !method.is_empty());
         report.revision = request.revision.or(self.dialogue.session.revision());
         self.dialogue.serves_stateless |= shows_stateless(&request, result, error);
