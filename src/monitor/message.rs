@@ -79,11 +79,17 @@ impl Monitor {
         }
         let object = params.filter(|params| params.kind() == Kind::Object);
         report.add_if(params.is_some() && object.is_none(), Rule::MessageShape, "`params` is not an object");
+        let is_valid = is_current && (object.is_some() || params.is_none());
         let params = object.unwrap_or(Json::EMPTY_OBJECT);
         match id {
-            None => self.notification(&method.to_string(), params, report),
+            None => {
+                if !is_valid {
+                    // For the receiver, the message may be an invalid request.
+                    self.add_unreadable(report);
+                }
+                self.notification(&method.to_string(), params, report)
+            }
             Some(id) if is_id(id) => {
-                let is_valid = is_current && (object.is_some() || message.get("params").is_none());
                 self.request(Received { id, method: method.to_string(), params, is_valid }, report);
             }
             Some(id) => {
