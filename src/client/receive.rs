@@ -280,13 +280,14 @@ fn is_connecting(state: &ClientState<'_>, id: Json<'_>) -> bool {
     matches!(state.peer.find_issued(id), IssuedId::Other(sequence) if state.is_connect_sequence(sequence))
 }
 
-/// Returns whether an invalid message is a malformed response: a message with the id of a pending request, but without
-/// method, result and error.
+/// Returns whether an invalid message is a malformed response: a message with the id of a pending request or a ping, but
+/// without method, result and error.
 #[cold]
 #[inline(never)]
-fn is_pending_response(state: &ClientState<'_>, line: &[u8], scanner: &Scanner) -> bool {
+fn is_pending_response(state: &mut ClientState<'_>, line: &[u8], scanner: &Scanner) -> bool {
     let id = rpc::view(line, scanner.valid_id(line));
-    !scanner.has(Member::Method) && (is_connecting(state, id) || state.peer.find_awaiting(id).is_some())
+    !scanner.has(Member::Method)
+        && (is_connecting(state, id) || state.peer.find_awaiting(id).is_some() || state.is_ping(id))
 }
 
 /// Handles a response. If the class is not [`Class::Response`], the response is malformed.

@@ -346,6 +346,17 @@ fn silent_server_is_pinged_then_reported() {
 }
 
 #[test]
+fn malformed_response_ends_the_wait_for_the_ping() {
+    for line in [r#"{"id":"ping-1"}"#, r#"{"id":"ping-1","result":{},"error":{}}"#] {
+        Setup { keep_alive: Some(PINGS), ..Setup::automatic() }.connected(|harness| {
+            harness.at(100).discard();
+            harness.at(120).server_sends(line).events(&[]);
+            harness.at(140).events(&[]).discard();
+        });
+    }
+}
+
+#[test]
 fn oversized_response_counts_as_activity() {
     Setup { keep_alive: Some(PINGS), ..Setup::automatic() }.rx(400).connected(|harness| {
         harness.at(100).discard();
