@@ -41,8 +41,12 @@ impl Client<'_> {
     /// application must subscribe again.
     pub fn reconnect(&mut self) {
         self.state.drop_received_event();
-        if let Some(PendingEvent::InputRequired { ticket, .. }) = self.state.pending_event {
-            self.state.require_input_again(ticket);
+        match (self.state.pending_event, self.state.config.tasks) {
+            (Some(PendingEvent::InputRequired { ticket, .. }), _) => self.state.require_input_again(ticket),
+            (Some(PendingEvent::Task { ticket, .. }), Some(tasks)) => {
+                (tasks.hooks.on_unread)(&mut self.state, ticket);
+            }
+            _ => {}
         }
         self.state.end_connection();
         self.reset_connection();

@@ -8,7 +8,7 @@ use super::tasks::{
 };
 use crate::support::client::{ClientHarness, Setup, TIMES};
 use mcp_proto::client::{Connect, Filter, TaskLimits};
-use mcp_proto::{Millis, SendError, Ticket};
+use mcp_proto::{Action, Millis, SendError, Ticket};
 
 /// TX-14, TX-15: the cancellation is `tasks/cancel`, and its response is ignored.
 #[test]
@@ -189,6 +189,26 @@ fn task_continues_on_the_next_connection() {
         harness.at(harness.now + 500).sent(&[GET]);
         harness.server_sends(&got("completed", RESULT)).discard();
         assert_eq!(harness.client.pending(), 0);
+    });
+}
+
+/// The event has the id of the task, which the application may have to store.
+#[test]
+fn unread_task_event_is_repeated_on_the_next_connection() {
+    run(setup(), |harness| {
+        harness.call("add", DEFAULT).unwrap();
+        harness.discard();
+        if harness.pace().read < 1000 {
+            return;
+        }
+        harness.stop_after(0).server_sends(&created("add", ""));
+        assert!(matches!(harness.client.poll(Millis(0)), Action::Event));
+        harness.reconnect();
+        connect_again(harness);
+        harness.sent(&[GET]);
+        harness.server_sends(&got("working", "")).events(&["add: task t working"]);
+        harness.at(500).sent(&[GET]);
+        harness.server_sends(&got("working", "")).events(&[]);
     });
 }
 

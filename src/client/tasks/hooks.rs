@@ -42,6 +42,8 @@ pub(crate) struct TaskHooks {
     pub(crate) on_lost: fn(&mut ClientState<'_>, Ticket),
     /// Continues a task of an earlier connection.
     pub(crate) on_connected: fn(&mut ClientState<'_>, Ticket),
+    /// Makes the client emit the status of a task again, because the application has not received the event.
+    pub(crate) on_unread: fn(&mut ClientState<'_>, Ticket),
     /// Handles the end of a request, before its slot is free. If the request is about a task, ends the subscription to
     /// this task. If the request is a subscription to a task, polls this task.
     pub(crate) on_end: fn(&mut ClientState<'_>, Ticket),
@@ -80,6 +82,7 @@ impl TaskHooks {
             state.reopen_input_requests(ticket);
             state.poll_task(ticket);
         },
+        on_unread: |state, ticket| state.clear_digest(ticket),
         on_end: |state, ticket| match state.method_of(ticket) {
             Method::TaskListen => state.handle_unwatched(ticket),
             method if method.is_task() => state.unwatch_task(ticket),

@@ -127,6 +127,13 @@ impl ClientState<'_> {
         before != digest
     }
 
+    /// Forgets the reported status of a task, so that the client emits an event for the next status.
+    pub(crate) fn clear_digest(&mut self, ticket: Ticket) {
+        let Some(record) = self.task(ticket) else { return };
+        let header = Record::header(record.sequence, record.interval(), 0, record.id.len());
+        self.peer.in_flight.splice_text(ticket, 0..HEADER, &header);
+    }
+
     /// Appends the hashes of new keys of input requests to the record, and returns their number. Returns `None` if a
     /// hash does not fit. The earlier hashes then remain.
     pub(crate) fn add_keys(&mut self, ticket: Ticket, requests: Json<'_>) -> Option<u32> {
