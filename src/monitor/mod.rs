@@ -22,6 +22,8 @@
 //!
 //! The monitor reports only what a dialogue proves. For example, a cancellation and the response to its request may
 //! cross. The response is therefore no violation within [`race_window`](Monitor::race_window) after the cancellation.
+//! After a message that is too long or nested too deeply for the monitor, the monitor no longer judges references to
+//! unknown requests, subscriptions and cursors, because the unread message may have introduced them.
 
 mod message;
 mod notification;
@@ -81,7 +83,7 @@ impl Monitor {
 
     /// Sets the maximum length of a line, in bytes without the newline. The default is 64 MiB.
     ///
-    /// [`bytes`](Monitor::bytes) ignores longer lines. [`line`](Monitor::line) has no limit.
+    /// [`bytes`](Monitor::bytes) does not read longer lines. [`line`](Monitor::line) has no limit.
     #[must_use]
     pub fn line_limit(mut self, limit: usize) -> Monitor {
         self.line_limit = limit;
@@ -105,7 +107,7 @@ impl Monitor {
             let party = self.dialogue.party(sender);
             let line = core::mem::take(&mut party.partial);
             if core::mem::take(&mut party.is_oversized) {
-                party.add_unreadable();
+                self.dialogue.add_unread(sender);
             } else {
                 self.read(sender, &line, now, &mut found);
             }
@@ -151,7 +153,7 @@ impl Monitor {
         party.has_ended = true;
         let line = core::mem::take(&mut party.partial);
         if core::mem::take(&mut party.is_oversized) {
-            party.add_unreadable();
+            self.dialogue.add_unread(sender);
         } else if !line.is_empty() {
             let text = "the stream ends inside a line: a newline ends each message";
             self.report(sender, now, &mut found).add(Rule::LineNewline, text);
@@ -160,7 +162,7 @@ impl Monitor {
                 Err(_) => self.dialogue.party(sender).add_unreadable(),
             }
         }
-        if sender == Sender::Server && !self.dialogue.client.has_ended {
+        if sender == Sender::Server && !self.dialogue.client.has_ended && !self.dialogue.has_unread {
             self.report_unanswered(now, &mut found);
         }
         found
@@ -195,11 +197,13 @@ impl Monitor {
             Ok(json) => return self.message(json, &mut report),
             Err(error) => error,
         };
+        if error.kind == ScanErrorKind::TooDeep {
+            // The specification does not limit the depth, so a deep message is no violation.
+            return self.dialogue.add_unread(sender);
+        }
         self.dialogue.party(sender).add_unreadable();
         let at = error.at;
         match error.kind {
-            // The specification does not limit the depth, so a deep message is no violation.
-            ScanErrorKind::TooDeep => {}
             ScanErrorKind::Empty => report.add(Rule::LineJson, "the line is empty"),
             ScanErrorKind::Utf8 => {
                 report.add(Rule::LineUtf8, alloc::format!("byte {at} of the line is not UTF-8"))

@@ -79,6 +79,8 @@ impl Monitor {
         let is_allowed =
             matches!(method, "notifications/message" | "notifications/progress" | "notifications/cancelled");
         match (report.sender, self.dialogue.session) {
+            // The handshake may be unread.
+            (_, Session::None | Session::Requested) if self.dialogue.has_unread => {}
             (Sender::Server, Session::Requested | Session::Answered(_)) if !is_allowed => {
                 report.add(
                     Rule::ServerBeforeInitialized,
@@ -178,6 +180,7 @@ impl Monitor {
             let requests = self.dialogue.client.requests.in_flight();
             let lowest = requests.filter_map(|request| request.level).min();
             match lowest {
+                _ if self.dialogue.has_unread => {}
                 None => report.add(Rule::LogLevel, "no request in flight asks for log messages"),
                 Some(lowest) if level < lowest => {
                     report.add(Rule::LogLevel, "no request in flight asks for messages of this level");
@@ -192,13 +195,14 @@ impl Monitor {
     }
 
     /// Returns whether a notification may belong to a subscription that was cancelled within the race window, and whose
-    /// id another request has used again.
-    fn crosses_cancellation(&self, tag: Json<'_>, now: Millis) -> bool {
-        self.dialogue.client.requests.crosses_cancellation(&requests::key(tag), now, self.race_window)
+    /// id another request has used again. An unread message may also be a subscription or its acknowledgment.
+    fn is_unclear(&self, tag: Json<'_>, now: Millis) -> bool {
+        self.dialogue.has_unread
+            || self.dialogue.client.requests.crosses_cancellation(&requests::key(tag), now, self.race_window)
     }
 
     fn acknowledged(&mut self, tag: Option<Json<'_>>, params: Json<'_>, report: &mut Report<'_>) {
-        let is_late = tag.is_some_and(|tag| self.crosses_cancellation(tag, report.now));
+        let is_late = tag.is_some_and(|tag| self.is_unclear(tag, report.now));
         let request = tag.and_then(|tag| self.dialogue.client.requests.get_mut(&requests::key(tag)));
         match request.and_then(|request| request.subscription.as_mut()) {
             Some(subscription) => {
@@ -221,13 +225,16 @@ impl Monitor {
         let Some(tag) = tag else {
             if self.dialogue.is_stateless() {
                 report.add(Rule::Subscription, "the notification lacks the id of a subscription");
-            } else if params.get("uri").is_some() && !self.dialogue.has_subscribed {
+            } else if params.get("uri").is_some()
+                && !self.dialogue.has_subscribed
+                && !self.dialogue.has_unread
+            {
                 report.add(Rule::ResourceUpdated, "the client has subscribed to no resource");
             }
             return;
         };
         let (now, window) = (report.now, self.race_window);
-        if self.crosses_cancellation(tag, now) {
+        if self.is_unclear(tag, now) {
             return;
         }
         let Some(request) = self.dialogue.client.requests.get_mut(&requests::key(tag)) else {

@@ -74,9 +74,11 @@ impl Monitor {
     fn check_id(&mut self, id: Json<'_>, request: &Request, report: &mut Report<'_>) {
         let key = requests::key(id);
         let in_session = !request.is_stateless && !self.dialogue.is_stateless();
+        // An unread message may be the response to the earlier request.
+        let has_unread = self.dialogue.has_unread;
         let requests = &mut self.dialogue.party(report.sender).requests;
         let (is_in_flight, was_in_session) = match requests.get_mut(&key) {
-            Some(earlier) => (earlier.freed_at().is_none(), !earlier.is_stateless),
+            Some(earlier) => (earlier.freed_at().is_none() && !has_unread, !earlier.is_stateless),
             None => (false, requests.had_session_id(&key)),
         };
         if is_in_flight {
@@ -119,6 +121,7 @@ impl Monitor {
         let is_initialize = method == methods::INITIALIZE.name;
         match self.dialogue.session {
             Session::None if is_initialize => {}
+            Session::None | Session::Requested if self.dialogue.has_unread => {}
             Session::None if self.dialogue.is_stateless() || method == methods::SERVER_DISCOVER.name => {
                 report.add(Rule::RequestMeta, "`_meta` lacks the revision of the request");
                 request.flaw = request.flaw.or(Some(Flaw::Meta));
@@ -140,7 +143,12 @@ impl Monitor {
         if self.dialogue.is_stateless() {
             return report.add(Rule::StatelessDirection, "the server sends a request");
         }
-        if method != methods::PING.name && !matches!(self.dialogue.session, Session::Ready(_)) {
+        let is_early = match self.dialogue.session {
+            Session::None | Session::Requested => !self.dialogue.has_unread,
+            Session::Answered(_) => true,
+            Session::Ready(_) => false,
+        };
+        if is_early && method != methods::PING.name {
             let text = "the request comes before `notifications/initialized`";
             report.add(Rule::ServerBeforeInitialized, text);
         }
@@ -254,9 +262,9 @@ impl Monitor {
         if !is_id(token) {
             return report.add(Rule::ProgressToken, "the progress token is not a string or an integer");
         }
-        let token = requests::key(token);
+        let (token, has_unread) = (requests::key(token), self.dialogue.has_unread);
         let requests = &mut self.dialogue.party(report.sender).requests;
-        if requests.by_token(&token).is_some_and(|other| other.cancelled.is_none()) {
+        if !has_unread && requests.by_token(&token).is_some_and(|other| other.cancelled.is_none()) {
             report.add(Rule::ProgressToken, "a request in flight has the same progress token");
         }
         request.token = Some(token);

@@ -108,7 +108,7 @@ pub(super) enum Lookup {
     /// Only the type of the id differs.
     OtherType,
     Unknown,
-    /// A table is full, so a missing id proves nothing.
+    /// Entries may be missing, so the lookup proves nothing.
     Unclear,
 }
 
@@ -131,8 +131,8 @@ pub(super) struct Requests {
     task_tokens: BTreeSet<String>,
     /// The last cancelled request of each id that a later request has used again.
     replaced: BTreeMap<String, Replaced>,
-    /// Whether a table has reached its limit, so that entries may be missing.
-    is_full: bool,
+    /// Whether entries may be missing: a table has reached its limit, or the monitor has not read a message.
+    is_incomplete: bool,
 }
 
 impl Requests {
@@ -140,10 +140,10 @@ impl Requests {
         let other = other_type(key);
         if self.in_flight.contains_key(key) {
             Lookup::InFlight
+        } else if self.is_incomplete {
+            Lookup::Unclear
         } else if self.finished.contains_key(key) {
             Lookup::Finished
-        } else if self.is_full {
-            Lookup::Unclear
         } else if self.in_flight.contains_key(&other) || self.finished.contains_key(&other) {
             Lookup::OtherType
         } else {
@@ -173,7 +173,7 @@ impl Requests {
         } else if self.in_flight.len() < LIMIT {
             self.in_flight.insert(key, Request { responses: 1, ..request });
         } else {
-            self.is_full = true;
+            self.is_incomplete = true;
         }
     }
 
@@ -189,7 +189,7 @@ impl Requests {
                 *self.finished.entry(key.to_string()).or_default() |= !request.is_stateless;
                 self.finished_tokens.extend(request.token.clone());
             } else {
-                self.is_full = true;
+                self.is_incomplete = true;
             }
         }
         Some(request)
@@ -226,6 +226,11 @@ impl Requests {
         })
     }
 
+    /// Records that the monitor has not read a message, so that entries may be missing.
+    pub(super) fn set_incomplete(&mut self) {
+        self.is_incomplete = true;
+    }
+
     /// Returns the requests in flight.
     pub(super) fn in_flight(&self) -> impl Iterator<Item = &Request> {
         self.in_flight.values()
@@ -243,7 +248,7 @@ impl Requests {
     /// token belongs to a task.
     pub(super) fn had_token(&self, token: &str) -> Option<bool> {
         let had = self.finished_tokens.contains(token);
-        (had || !self.is_full).then_some(had).filter(|_| !self.task_tokens.contains(token))
+        (!self.is_incomplete).then_some(had).filter(|_| !self.task_tokens.contains(token))
     }
 
     /// Keeps the progress token of a task, because the token remains valid after the response to its request.

@@ -103,6 +103,9 @@ pub(super) struct Dialogue {
     pub(super) level: Option<Level>,
     /// Whether the client has subscribed to a resource in the session.
     pub(super) has_subscribed: bool,
+    /// Whether a message was too long or nested too deeply for the monitor. The other side may have read the message, so
+    /// a missing request, response, subscription, session or cursor then proves nothing.
+    pub(super) has_unread: bool,
 }
 
 impl Dialogue {
@@ -110,6 +113,15 @@ impl Dialogue {
         match sender {
             Sender::Client => &mut self.client,
             Sender::Server => &mut self.server,
+        }
+    }
+
+    /// Records a message of `sender` that is too long or nested too deeply for the monitor.
+    pub(super) fn add_unread(&mut self, sender: Sender) {
+        self.party(sender).add_unreadable();
+        self.has_unread = true;
+        for requests in [&mut self.client.requests, &mut self.server.requests] {
+            requests.set_incomplete();
         }
     }
 
@@ -135,11 +147,16 @@ impl Dialogue {
     }
 
     /// Returns whether a side, or a stateless request in flight, has declared extensions or experimental features. Both
-    /// sides may then use unknown methods.
+    /// sides may then use unknown methods. An unread message may be such a declaration.
     pub(super) fn has_extensions(&self) -> bool {
         let sides = [&self.client.capabilities, &self.server.capabilities, &self.discovered];
         let requests = self.client.requests.in_flight().map(|request| &request.capabilities);
-        sides.into_iter().flatten().chain(requests).any(|capabilities| declares_extensions(capabilities))
+        self.has_unread
+            || sides
+                .into_iter()
+                .flatten()
+                .chain(requests)
+                .any(|capabilities| declares_extensions(capabilities))
     }
 
     /// Returns whether the server announces changes of its `tools` or `prompts` to the client.
@@ -173,7 +190,9 @@ impl Dialogue {
 
     /// Returns whether the server may have issued this cursor.
     pub(super) fn may_have_issued(&self, method: &str, cursor: Json<'_>) -> bool {
-        self.cursors.len() >= CURSOR_LIMIT || self.cursors.contains(&cursor_key(method, cursor))
+        self.has_unread
+            || self.cursors.len() >= CURSOR_LIMIT
+            || self.cursors.contains(&cursor_key(method, cursor))
     }
 
     /// Starts the session with the result of `initialize`. Forgets the log level, subscriptions, lists and cursors.

@@ -168,6 +168,52 @@ fn oversized_line_is_ignored_and_the_next_is_checked() {
     assert_eq!(monitor.bytes(Sender::Server, b"nonsense\n", Millis(0)).len(), 1);
 }
 
+/// The monitor reads neither deep messages nor oversized lines, but the other side may.
+#[test]
+fn messages_about_an_unread_message_are_no_violations() {
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    let long = format!(r#""{}""#, "x".repeat(2000));
+    for value in [deep, long] {
+        let mut dialogue = Dialogue::new();
+        dialogue.monitor = Monitor::new().line_limit(1000);
+        dialogue.open(r#"2025-06-18 {} {"tools":{}}"#);
+        let mut send = |sender, text: &str| {
+            let line = format!("{}\n", expand(text));
+            assert_eq!(dialogue.monitor.bytes(sender, line.as_bytes(), Millis(0)), [], "{text}");
+        };
+        let call = r#"{$rpc,"id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":1},"arguments":{"x":VALUE}}}"#;
+        send(Sender::Client, &call.replace("VALUE", &value));
+        send(
+            Sender::Server,
+            r#"{$rpc,"method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#,
+        );
+        send(Sender::Client, r#"{$rpc,"method":"notifications/cancelled","params":{"requestId":1}}"#);
+        send(Sender::Server, r#"{$rpc,"id":1,"result":{"content":[]}}"#);
+        send(Sender::Client, r#"{$rpc,"id":2,"method":"tools/list"}"#);
+        let page = r#"{$rpc,"id":2,"result":{"tools":[],"nextCursor":"c","_meta":{"x":VALUE}}}"#;
+        send(Sender::Server, &page.replace("VALUE", &value));
+        send(Sender::Client, r#"{$rpc,"id":3,"method":"tools/list","params":{"cursor":"c"}}"#);
+        send(Sender::Server, r#"{$rpc,"id":3,"result":{"tools":[]}}"#);
+        dialogue.send(Sender::Server, "end");
+        assert_eq!(dialogue.found, [""; 0]);
+    }
+}
+
+/// The session of an unread handshake is unknown.
+#[test]
+fn session_of_an_unread_handshake_is_not_judged() {
+    let mut monitor = Monitor::new().line_limit(100);
+    let mut send = |sender, text: &str| {
+        let line = format!("{}\n", expand(text));
+        assert_eq!(monitor.bytes(sender, line.as_bytes(), Millis(0)), [], "{text}");
+    };
+    send(Sender::Client, &format!(r#"{{$rpc,"id":1,"method":"initialize","params":{}}}"#, "1".repeat(100)));
+    send(Sender::Server, &format!(r#"{{$rpc,"id":1,"result":{}}}"#, "1".repeat(100)));
+    send(Sender::Client, r#"{$rpc,"method":"notifications/initialized"}"#);
+    send(Sender::Client, r#"{$rpc,"id":2,"method":"tools/list"}"#);
+    send(Sender::Server, r#"{$rpc,"id":1,"method":"roots/list"}"#);
+}
+
 #[test]
 fn error_without_id_answers_an_oversized_last_line() {
     let mut monitor = Monitor::new().line_limit(10);
