@@ -214,9 +214,9 @@ pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// Creates a `Router` from functions and methods with the attributes [`tool`](macro@tool), [`prompt`](macro@prompt),
 /// [`resource`](macro@resource) and [`complete`](macro@complete), in any order.
 ///
-/// The paths may name another module, as in `router![motor::start, Counter::increment]`. Write the name of a type, and
-/// not `Self`. Do not import a function of another module, but write its path: the macro also uses the generated
-/// functions in that module.
+/// The paths may name another module, and types with parameters, as in
+/// `router![motor::start, Counter::increment, Sensor::<u8>::measure]`. Write the name of a type, and not `Self`. Do not
+/// import a function of another module, but write its path: the macro also uses the generated functions in that module.
 ///
 /// A function without one of the attributes is a compile error: *cannot find function
 /// `__handler_from_attribute_of_stop`*.

@@ -1,9 +1,12 @@
-//! Handlers whose names, variables and arguments are keywords, and handlers that are deprecated.
+//! Handlers whose names, variables and arguments are keywords, handlers that are deprecated, and handlers whose types
+//! come from a macro, have parameters, or have no name.
 
 #![deny(warnings)]
 
 use super::{OPEN, request, serve};
-use mcp_proto::server::{Router, ServerConfig};
+use mcp_proto::server::{
+    Call, Content, IntoResourceResult, IntoToolResult, Router, ServerConfig, WrittenJson,
+};
 use mcp_proto::{ToolArguments, complete, prompt, resource, router, tool};
 use serde_json::{Value, json};
 
@@ -60,9 +63,67 @@ fn old() -> &'static str {
 static ROUTER: Router<()> = router![r#move, r#try, r#ref, r#use, r#match];
 
 fn outcome(router: &Router<'_, ()>, method: &str, params: &Value) -> Value {
+    outcome_with(router, &mut (), method, params)
+}
+
+fn outcome_with<C>(router: &Router<'_, C>, context: &mut C, method: &str, params: &Value) -> Value {
     let config = ServerConfig::new("s", "1").features(router.features());
-    let lines = serve(&config, router, &mut (), &(OPEN.to_owned() + &request(method, params)));
+    let lines = serve(&config, router, context, &(OPEN.to_owned() + &request(method, params)));
     lines[1]["result"].clone()
+}
+
+#[derive(ToolArguments)]
+struct Offset {
+    offset: u8,
+}
+
+/// A state with a type parameter.
+struct Sensor<T> {
+    value: T,
+}
+
+impl<T: Copy + Into<u32>> Sensor<T> {
+    #[tool]
+    fn measure(&self) -> u32 {
+        self.value.into()
+    }
+
+    #[tool]
+    fn calibrate(&mut self, Offset { offset }: Offset) -> Result<impl IntoToolResult, &'static str> {
+        if offset == 0 { Err("not zero") } else { Ok(Content::new(move |result| result.text(offset))) }
+    }
+
+    #[resource("sensor://value")]
+    fn value(&self) -> Option<impl IntoResourceResult + use<T>> {
+        let value = self.value.into();
+        (value > 0).then_some(WrittenJson::new(move |out| out.unsigned(u64::from(value))))
+    }
+}
+
+/// Defines handlers whose types are parameters of the macro.
+macro_rules! handlers {
+    ($state:ty, $arguments:ty, $call:ty, $text:ty) => {
+        #[tool]
+        pub(super) fn one(_: $state, arguments: $arguments) -> String {
+            arguments.r#type
+        }
+
+        #[tool]
+        pub(super) fn two(call: $call) {
+            call.text("two");
+        }
+
+        #[resource("a:{x}")]
+        pub(super) fn three(_: $state, x: $text) -> String {
+            x.to_owned()
+        }
+    };
+}
+
+mod from_macro {
+    use super::*;
+
+    handlers!(&Sensor<u8>, Kind, Call<'_>, &str);
 }
 
 #[test]
@@ -107,4 +168,36 @@ fn deprecated_handlers_compile_without_warnings() {
         outcome(&OLD, "resources/read", &json!({ "uri": "device://old" }))["contents"][0]["text"],
         "old"
     );
+}
+
+#[test]
+fn state_has_type_parameters() {
+    static SENSOR: Router<Sensor<u8>> =
+        router![Sensor::<u8>::measure, Sensor::<u8>::calibrate, Sensor::<u8>::value];
+    let call = |method, params| outcome_with(&SENSOR, &mut Sensor { value: 7 }, method, &params);
+    assert_eq!(call("tools/call", json!({ "name": "measure" }))["content"][0]["text"], "7");
+    assert_eq!(call("resources/read", json!({ "uri": "sensor://value" }))["contents"][0]["text"], "7");
+}
+
+#[test]
+fn result_contains_a_type_without_a_name() {
+    static SENSOR: Router<Sensor<u8>> = router![Sensor::<u8>::calibrate];
+    for (offset, expected) in [(3, "3"), (0, "not zero")] {
+        let params = json!({ "name": "calibrate", "arguments": { "offset": offset } });
+        let result = outcome_with(&SENSOR, &mut Sensor { value: 7 }, "tools/call", &params);
+        assert_eq!(result["content"][0]["text"], expected);
+    }
+}
+
+#[test]
+fn types_of_parameters_come_from_a_macro() {
+    static SENSOR: Router<Sensor<u8>> = router![from_macro::one, from_macro::two, from_macro::three];
+    for (method, params, pointer, expected) in [
+        ("tools/call", json!({ "name": "one", "arguments": { "type": "a" } }), "/content/0/text", "a"),
+        ("tools/call", json!({ "name": "two" }), "/content/0/text", "two"),
+        ("resources/read", json!({ "uri": "a:b" }), "/contents/0/text", "b"),
+    ] {
+        let result = outcome_with(&SENSOR, &mut Sensor { value: 7 }, method, &params);
+        assert_eq!(result.pointer(pointer), Some(&json!(expected)), "{method} {result}");
+    }
 }

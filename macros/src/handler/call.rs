@@ -2,8 +2,8 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
+use syn::Ident;
 use syn::ext::IdentExt;
-use syn::{Ident, Type};
 
 use crate::handler::kind::Kind;
 use crate::handler::signature::{Parameter, Signature};
@@ -82,13 +82,13 @@ impl Handler {
     /// signature, is in an `impl` block, so its path begins with `Self`.
     pub(super) fn path(&self, name: &Ident) -> TokenStream {
         let own_type = [format_ident!("Self")];
-        let has_own_type = |ty: &Type| mentions(ty.to_token_stream(), &own_type);
+        let has_own_type = |ty: TokenStream| mentions(ty, &own_type);
         let is_associated = |parameter: &Parameter| match parameter {
             Parameter::Receiver { .. } => true,
-            Parameter::Typed(_, ty) => has_own_type(ty),
+            Parameter::Typed(_, ty) => has_own_type(ty.to_token_stream()),
         };
         let Signature { parameters, output, .. } = &self.signature;
-        match parameters.iter().any(is_associated) || output.as_ref().is_some_and(has_own_type) {
+        match parameters.iter().any(is_associated) || output.clone().is_some_and(has_own_type) {
             true => quote!(Self::#name),
             false => quote!(#name),
         }

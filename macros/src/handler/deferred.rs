@@ -80,7 +80,7 @@ impl Handler {
                           in the struct, which then has no lifetime";
             return Err(Error::new(ty.span(), reason));
         }
-        match self.signature.output.as_ref().filter(|ty| is_borrowed(ty.to_token_stream())) {
+        match self.signature.output.as_ref().filter(|ty| is_borrowed((*ty).clone())) {
             Some(output) => {
                 let reason = "this handler runs concurrently with others, so it owns its result: return a `String` \
                               instead of a `&str`";

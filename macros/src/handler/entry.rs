@@ -1,14 +1,15 @@
 //! Generates a handler's entry for the server's catalog of tools, prompts, resources and completions.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Error, LitStr, Result, Type};
+use syn::{Error, LitStr, Result};
 
 use crate::handler::kind::Kind;
 use crate::handler::{Handler, entry_name};
 use crate::parse::{doc_text, with_static_lifetimes};
+use crate::scope::mentions;
 
 impl Handler {
     /// Generates the function that returns the entry.
@@ -49,11 +50,11 @@ impl Handler {
         Ok(quote!(#description #methods))
     }
 
-    /// Returns the type of the result. Returns `None` for a function without a return type. Also returns `None` for an
-    /// `impl Trait`, because generated code cannot name this type.
+    /// Returns the type of the result. Returns `None` for a function without a return type. Also returns `None` for a
+    /// type that contains an `impl Trait`, because generated code cannot name this type.
     fn output(&self) -> Option<TokenStream> {
-        let output = self.signature.output.as_ref();
-        output.filter(|ty| !matches!(ty, Type::ImplTrait(_))).map(with_static_lifetimes)
+        let output = self.signature.output.clone();
+        output.filter(|ty| !mentions(ty.clone(), &[format_ident!("impl")])).map(with_static_lifetimes)
     }
 
     fn tool(&self) -> Result<TokenStream> {

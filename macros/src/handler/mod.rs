@@ -38,7 +38,7 @@ impl Role {
     fn new(parameter: &Parameter, kind: Kind) -> Role {
         match parameter {
             Parameter::Receiver { is_mutable, .. } => Role::State { is_mutable: *is_mutable, ty: None },
-            Parameter::Typed(name, ty) => match &**ty {
+            Parameter::Typed(name, ty) => match ungrouped(ty) {
                 Type::Reference(reference) if !is_text_reference(ty) => Role::State {
                     is_mutable: reference.mutability.is_some(),
                     ty: Some(reference.elem.clone()),
@@ -53,16 +53,20 @@ impl Role {
 
 /// Returns whether the last segment of the type's path has this name.
 pub(crate) fn is_named(ty: &Type, name: &str) -> bool {
-    match ty {
+    match ungrouped(ty) {
         Type::Path(path) => path.path.segments.last().is_some_and(|segment| segment.ident == name),
-        Type::Group(group) => is_named(&group.elem, name),
         _ => false,
     }
 }
 
+/// Returns the type without the invisible group around a parameter `$type:ty` of a `macro_rules!`.
+fn ungrouped(ty: &Type) -> &Type {
+    if let Type::Group(group) = ty { ungrouped(&group.elem) } else { ty }
+}
+
 /// Returns whether the type is `&str`.
 fn is_text_reference(ty: &Type) -> bool {
-    matches!(ty, Type::Reference(reference) if is_named(&reference.elem, "str"))
+    matches!(ungrouped(ty), Type::Reference(reference) if is_named(&reference.elem, "str"))
 }
 
 /// A function with an attribute, and the roles of its parameters.

@@ -67,7 +67,7 @@ fn parse(input: ParseStream<'_>) -> Result<(Option<Path>, Punctuated<Path, Token
         }
     }
     let paths = Punctuated::<Path, Token![,]>::parse_terminated_with(input, |input| {
-        let path = input.call(Path::parse_mod_style).map_err(|error| {
+        let path = input.parse::<Path>().map_err(|error| {
             Error::new(
                 error.span(),
                 "expected the path of a function, such as `motor::start` or `Counter::increment`",

@@ -4,6 +4,7 @@
 //! `syn`, which every crate that uses the macros would then have to compile.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::spanned::Spanned;
@@ -19,7 +20,8 @@ pub(crate) struct Signature {
     pub(crate) name: Ident,
     pub(crate) generics: Generics,
     pub(crate) parameters: Vec<Parameter>,
-    pub(crate) output: Option<Type>,
+    /// The return type, which may contain an `impl Trait`.
+    pub(crate) output: Option<TokenStream>,
 }
 
 /// A parameter of a function.
@@ -57,20 +59,15 @@ impl Parse for Signature {
     }
 }
 
-/// Parses the return type. Skips the bounds of an `impl Trait` from `use<…>` on, which `syn` cannot parse. Generated
-/// code does not need these bounds.
-fn parse_output(input: ParseStream<'_>) -> Result<Type> {
-    if !input.peek(Token![impl]) {
-        return input.parse();
-    }
+/// Parses the return type. Takes all tokens before the body of a type that `syn` cannot parse, such as a type with
+/// `impl Trait + use<…>`.
+fn parse_output(input: ParseStream<'_>) -> Result<TokenStream> {
     let is_end = |input: ParseStream<'_>| input.peek(Token![where]) || input.peek(Brace);
-    let whole = input.fork();
-    if whole.parse::<Type>().is_ok() && is_end(&whole) {
-        return input.parse();
+    let rest = input.fork();
+    match rest.parse::<Type>() {
+        Ok(_) if is_end(&rest) => input.parse::<Type>().map(ToTokens::into_token_stream),
+        _ => take_until(input, is_end),
     }
-    let ty = take_until(input, |input| is_end(input) || (input.peek(Token![+]) && input.peek2(Token![use])))?;
-    take_until(input, is_end)?;
-    syn::parse2(ty)
 }
 
 fn parse_parameters(input: ParseStream<'_>) -> Result<Vec<Parameter>> {
@@ -119,7 +116,7 @@ fn take_until(input: ParseStream<'_>, is_end: impl Fn(ParseStream<'_>) -> bool) 
     while !input.is_empty() && !is_end(input) {
         if input.peek(Token![::]) {
             let path: Token![::] = input.parse()?;
-            tokens.extend(quote::ToTokens::into_token_stream(path));
+            tokens.extend(path.into_token_stream());
         } else {
             tokens.extend([input.parse::<TokenTree>()?]);
         }
