@@ -314,3 +314,30 @@ fn heapless_arguments_keep_the_limits_of_their_schema() {
         assert_eq!(decodes(title, unit, colors, rows), is_valid, "{title} {unit} {colors} {rows}");
     }
 }
+
+/**
+ * Moves the arm:
+ *
+ * - up
+ * - down
+ */
+#[derive(ToolArguments)]
+struct MoveArm {
+    /** How far,
+     * in millimeters.
+     */
+    _distance: u8,
+    /** The joints:
+        - shoulder
+        * elbow
+    */
+    _joints: u8,
+}
+
+#[test]
+fn description_lacks_the_margin_of_a_block_comment() {
+    assert_eq!(MoveArm::DESCRIPTION, Some("Moves the arm:\n\n- up\n- down"));
+    for description in ["How far, in millimeters.", r"The joints:\n- shoulder\n* elbow"] {
+        assert!(MoveArm::INPUT_SCHEMA.contains(&format!(r#""description":"{description}""#)));
+    }
+}

@@ -166,13 +166,23 @@ pub(crate) fn doc_text(attributes: &[Attribute]) -> Result<Option<TokenStream>> 
             let reason = "the description must be a literal doc comment, or be in `#[tool(description = …)]`";
             return Err(Error::new_spanned(&pair.value, reason));
         };
-        lines.extend(text.lines().map(|line| line.trim().to_owned()));
+        lines.extend(without_margin(&text).map(|line| line.trim().to_owned()));
         if text.is_empty() {
             lines.push(String::new());
         }
     }
     let text = join_paragraphs(&lines);
     Ok((!text.is_empty()).then(|| quote!(#text)))
+}
+
+/// Returns the lines of a text, without the margin of a block comment: the `*` before every line but the first.
+fn without_margin(text: &str) -> impl Iterator<Item = &str> {
+    let has_margin = |line: &str| line.is_empty() || line.starts_with('*');
+    let is_block = text.lines().skip(1).all(|line| has_margin(line.trim_start()));
+    text.lines().enumerate().map(move |(index, line)| match line.trim_start().strip_prefix('*') {
+        Some(rest) if is_block && index > 0 => rest,
+        _ => line,
+    })
 }
 
 /// Joins wrapped lines: only paragraphs and list items start on a new line.
