@@ -341,3 +341,131 @@ fn description_lacks_the_margin_of_a_block_comment() {
         assert!(MoveArm::INPUT_SCHEMA.contains(&format!(r#""description":"{description}""#)));
     }
 }
+
+/// Types, traits and modules with the names of those that generated code uses.
+#[allow(non_camel_case_types, dead_code)]
+mod shadowed {
+    use ::mcp_proto::{FormContent, Schema, ToolArguments, complete, prompt, resource, router, tool};
+
+    struct Option;
+    struct Result;
+    struct Some;
+    struct Ok;
+    struct Err;
+    struct String;
+    struct bool;
+    struct i128;
+    struct str;
+    struct u8;
+    struct usize;
+    trait Default {}
+    trait From {}
+    mod core {}
+    mod std {}
+    mod mcp_proto {}
+
+    #[derive(ToolArguments)]
+    #[serde(default)]
+    pub(super) struct Arguments<'a> {
+        #[tool(range = 1..=9, default = 3)]
+        pub(super) number: u32,
+        #[tool(range = 0.5..=1.5)]
+        float: f32,
+        #[tool(min_length = 1)]
+        text: &'a ::core::primitive::str,
+        #[tool(default = Speed::Some)]
+        speed: Speed,
+    }
+
+    impl ::core::default::Default for Arguments<'_> {
+        fn default() -> Self {
+            Arguments { number: 1, float: 1.0, text: "", speed: Speed::None }
+        }
+    }
+
+    #[derive(ToolArguments)]
+    enum Speed {
+        None,
+        Some,
+    }
+
+    #[derive(ToolArguments)]
+    #[serde(tag = "kind")]
+    enum Action {
+        Ok,
+        Err { id: i8 },
+    }
+
+    #[derive(Schema)]
+    struct Page<T> {
+        items: [T; 2],
+    }
+
+    #[derive(FormContent)]
+    struct Form {
+        #[tool(default = 1.5)]
+        size: f64,
+        #[tool(default = Speed::Some)]
+        speed: Speed,
+    }
+
+    #[tool]
+    fn act(_: Arguments<'_>) -> u32 {
+        1
+    }
+
+    #[derive(ToolArguments)]
+    struct Name<'a> {
+        name: &'a ::core::primitive::str,
+    }
+
+    #[prompt]
+    fn ask(_: Name<'_>) -> &'static ::core::primitive::str {
+        ""
+    }
+
+    #[resource("a:{id}")]
+    fn read(id: i8) -> i8 {
+        id
+    }
+
+    #[complete(prompt = "ask", argument = "name")]
+    fn names(_typed: &::core::primitive::str) -> [&'static ::core::primitive::str; 1] {
+        [""]
+    }
+
+    pub(super) static ROUTER: ::mcp_proto::server::Router<'_, ()> = router![act, ask, read, names];
+}
+
+#[test]
+fn generated_code_uses_no_name_of_its_surroundings() {
+    assert_eq!(shadowed::ROUTER.features().len(), 4);
+    let decoded =
+        mcp_proto::json::decode_in_place::<shadowed::Arguments<'_>>(&mut br#"{"text":"a"}"#.to_vec())
+            .map(|arguments| arguments.number);
+    assert_eq!(decoded.ok(), Some(3));
+}
+
+#[derive(Debug, PartialEq, ToolArguments)]
+struct Widest {
+    #[tool(range = 1..=340282366920938463463374607431768211455)]
+    unsigned: u128,
+    #[tool(minimum = -170141183460469231731687303715884105728, default = -1)]
+    signed: i128,
+    #[tool(minimum = 1, default = 340282366920938463463374607431768211455)]
+    most: u128,
+}
+
+#[test]
+fn bounds_have_up_to_128_bits() {
+    for part in [
+        r#""unsigned":{"type":"integer","minimum":1,"maximum":340282366920938463463374607431768211455}"#,
+        r#""minimum":-170141183460469231731687303715884105728,"maximum":170141183460469231731687303715884105727"#,
+        r#""default":340282366920938463463374607431768211455}"#,
+    ] {
+        assert!(Widest::INPUT_SCHEMA.contains(part), "{}", Widest::INPUT_SCHEMA);
+    }
+    let mut text = *br#"{"unsigned":340282366920938463463374607431768211455}"#;
+    let expected = Widest { unsigned: u128::MAX, signed: -1, most: u128::MAX };
+    assert_eq!(mcp_proto::json::decode_in_place::<Widest>(&mut text).ok(), Some(expected));
+}

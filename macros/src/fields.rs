@@ -4,7 +4,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Error, Expr, Field, FieldsNamed, Ident, Result, Type};
+use syn::{Error, Expr, Field, FieldsNamed, Ident, LitInt, Result, Type};
 
 use crate::attributes::{DefaultValue, FieldAttributes, HIDDEN_DEFAULT};
 use crate::handler::is_named;
@@ -105,9 +105,8 @@ impl Value {
         };
         let default = self.attributes.literal_default().and_then(|literal| match literal {
             Literal::Integer(text) => {
-                let value: syn::LitInt = syn::parse_str(text.trim_start_matches('-')).ok()?;
-                let sign = text.starts_with('-').then(|| quote!(-));
-                Some(quote_spanned!(span=> .with_default(#sign #value as i128)))
+                let value = whole(text);
+                Some(quote_spanned!(span=> .with_default(#value)))
             }
             Literal::String(text) => {
                 let length = text.chars().count();
@@ -226,8 +225,9 @@ impl Value {
         let (plain, limit) = (self.type_node(), self.limit());
         Some(quote_spanned!(span=>
             const __NODE: __schema::Node = #plain.inner()#limit;
-            const __TEXT: [u8; __derived::requirement_length(&__NODE)] = __derived::requirement(&__NODE);
-            const __REQUIREMENT: &str = __derived::as_text(&__TEXT);
+            const __TEXT: [::core::primitive::u8; __derived::requirement_length(&__NODE)] =
+                __derived::requirement(&__NODE);
+            const __REQUIREMENT: &::core::primitive::str = __derived::as_text(&__TEXT);
             if !#is_valid {
                 return ::core::result::Result::Err(__derived::error::<#error>(__REQUIREMENT));
             }
@@ -459,8 +459,24 @@ pub(crate) fn option(tokens: Option<impl quote::ToTokens>) -> TokenStream {
 fn bound(expression: Option<&Expr>) -> TokenStream {
     option(expression.map(|expression| match Literal::parse(expression) {
         Some(Literal::Float(text)) => quote!(__derived::Bound::Text(#text)),
-        _ => quote!(__derived::Bound::Whole(__schema::Whole::new((#expression) as i128))),
+        Some(Literal::Integer(text)) => {
+            let value = whole(&text);
+            quote!(__derived::Bound::Whole(#value))
+        }
+        _ => quote!(__derived::Bound::Whole(__schema::Whole::new((#expression) as ::core::primitive::i128))),
     }))
+}
+
+/// Generates the `Whole` of an integer literal.
+fn whole(text: &str) -> TokenStream {
+    let literal = |digits, ty| LitInt::new(&format!("{digits}{ty}"), Span::call_site());
+    match text.strip_prefix('-').map(|digits| literal(digits, "i128")) {
+        Some(value) => quote!(__schema::Whole::new(-#value)),
+        None => {
+            let value = literal(text, "u128");
+            quote!(__schema::Whole::positive(#value))
+        }
+    }
 }
 
 fn lengths(least: &Option<Expr>, greatest: &Option<Expr>) -> (TokenStream, TokenStream) {

@@ -124,13 +124,13 @@ fn expand_strings(variants: &[Named<'_>], attributes: &TypeAttributes) -> Result
         inherent: Some(quote!(
             #[doc(hidden)]
             #[allow(dead_code, unreachable_patterns)]
-            pub const fn __tool_name(&self) -> &'static str {
+            pub const fn __tool_name(&self) -> &'static ::core::primitive::str {
                 #name
             }
 
             #[doc(hidden)]
             #[allow(dead_code, unreachable_patterns)]
-            pub const fn __tool_json(&self) -> &'static str {
+            pub const fn __tool_json(&self) -> &'static ::core::primitive::str {
                 #json
             }
         )),

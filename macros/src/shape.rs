@@ -259,8 +259,8 @@ fn expand_arguments(
     quote!(
         #[automatically_derived]
         impl #generics #root::ToolArguments for #name #arguments #conditions {
-            const INPUT_SCHEMA: &'static str = #schema;
-            const DESCRIPTION: ::core::option::Option<&'static str> = #description;
+            const INPUT_SCHEMA: &'static ::core::primitive::str = #schema;
+            const DESCRIPTION: ::core::option::Option<&'static ::core::primitive::str> = #description;
         }
     )
 }
@@ -300,9 +300,9 @@ fn expand_text(scope: &Scope) -> Option<TokenStream> {
     (!scope.is_generic()).then(|| {
         let name = scope.static_type();
         quote!(
-            const JSON_SCHEMA: &'static str = {
+            const JSON_SCHEMA: &'static ::core::primitive::str = {
                 const __NODE: __schema::Node = <#name as __schema::Schema>::NODE.undescribed();
-                const __TEXT: [u8; __derived::schema_length(&__NODE)] = __derived::schema(&__NODE);
+                const __TEXT: [::core::primitive::u8; __derived::schema_length(&__NODE)] = __derived::schema(&__NODE);
                 __derived::as_text(&__TEXT)
             };
         )

@@ -368,9 +368,8 @@ impl Node {
 
     /// Returns the node after a check: for an integer, a default out of bounds is a compile error.
     #[must_use]
-    pub const fn with_default(self, value: i128) -> Node {
+    pub const fn with_default(self, value: Whole) -> Node {
         if let Node::Integer { minimum, maximum } = self {
-            let value = Whole::new(value);
             assert!(minimum.is_at_most(value) && value.is_at_most(maximum), "the default is out of bounds");
         }
         self
