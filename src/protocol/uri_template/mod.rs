@@ -108,7 +108,9 @@ impl Position<'_> {
                 is_digit() && is_digit()
             }
             Some('A'..='Z' | 'a'..='z' | '0'..='9' | '-' | '.' | '_' | '~') => true,
-            Some('!' | '#'..='$' | '&'..='/' | ':' | ';' | '=' | '?' | '@' | '[' | ']') => reserved,
+            // `encodeURIComponent` of JavaScript, and so the TypeScript SDK, does not encode these characters.
+            Some('!' | '\''..='*') => true,
+            Some('#'..='$' | '&' | '+'..='/' | ':' | ';' | '=' | '?' | '@' | '[' | ']') => reserved,
             _ => false,
         }
     }

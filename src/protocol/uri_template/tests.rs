@@ -57,6 +57,9 @@ fn template_matches_uris() {
         // Literals beyond ASCII.
         ("caf\u{e9}/{x}", &["x"], "caf\u{e9}/1", Some(&["1"])),
         ("caf\u{e9}/{x}", &["x"], "cafe/1", None),
+        // Characters that `encodeURIComponent` of JavaScript leaves unencoded.
+        ("a/{x}", &["x"], "a/it's%20(1)!*", Some(&["it's%20(1)!*"])),
+        ("a({x})", &["x"], "a(b)", Some(&["b"])),
         // Values with reserved characters.
         ("file:///{+path}", &["path"], "file:///a/b?c#d", Some(&["a/b?c#d"])),
         ("file:///{+path}", &["path"], "file:///", Some(&[""])),
