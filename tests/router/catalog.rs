@@ -357,6 +357,7 @@ fn resources_are_read_with_typed_variables() {
         ("note:///%31/thoroug%68", "text/markdown", "text", "Thorough two\n\"2\""),
         ("echo:", "text/plain", "text", "echo "),
         ("echo:a/b%20%C3%A9%22%0A", "text/plain", "text", "echo a/b é\"\n"),
+        ("echo:%EF%BF%BD", "text/plain", "text", "echo \u{FFFD}"),
     ] {
         let contents = json!({ "uri": uri, "mimeType": mime, key: expected });
         assert_eq!(outcome("resources/read", &json!({ "uri": uri })), json!({ "contents": [contents] }));
@@ -417,6 +418,7 @@ fn wrong_variables_are_unknown_resources() {
         "note:///0,1/short",
         "note:///0%2C1/short",
         "echo:%ff",
+        "echo:%EF%BF%BD%EF%BF",
         "secret:1",
         "note://other",
     ] {

@@ -164,8 +164,9 @@ pub fn variable<'s, T: Deserialize<'s>, const N: usize>(
     space: &'s mut Space<N>,
 ) -> Option<T> {
     let value = uri_template::value_of(template, request.uri(), name)?;
-    let mut is_text = true;
-    value.pieces(&mut |piece| is_text &= piece != "\u{FFFD}");
+    let (mut is_text, mut bytes) = (true, value.bytes());
+    // The pieces have U+FFFD in place of bytes that are not UTF-8.
+    value.pieces(&mut |piece| is_text &= piece.bytes().all(|byte| bytes.next() == Some(byte)));
     let json = space
         .write(&mut |out: &mut Writer<'_>| scalar.write(out, &value, value.copy_to(&mut [0; SHORT]).ok()))?;
     decode_in_place(json).ok().filter(|_| is_text)
