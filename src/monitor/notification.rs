@@ -189,6 +189,7 @@ impl Monitor {
             }
         } else if self.dialogue.level.is_some_and(|lowest| level < lowest)
             && self.dialogue.stateless.is_none()
+            && !self.dialogue.has_unread
         {
             report.add(Rule::LogLevel, "the client has set a higher level");
         }

@@ -162,8 +162,10 @@ impl Requests {
         if let Some(earlier) = self.in_flight.get(&key)
             && let Some(at) = earlier.freed_at()
         {
-            if self.replaced.len() < LIMIT {
+            if self.replaced.len() < LIMIT || self.replaced.contains_key(&key) {
                 self.replaced.insert(key.clone(), Replaced { at, is_unclear: false });
+            } else {
+                self.is_incomplete = true;
             }
             self.in_flight.remove(&key);
         }

@@ -170,10 +170,11 @@ impl Dialogue {
     }
 
     /// Returns whether the stored list of `tools` or `prompts` is current: it has not expired, or the server announces
-    /// changes. Any other list may have changed without a notification.
+    /// changes. Any other list may have changed without a notification, and an unread message may be a notification.
     pub(super) fn is_current(&self, list: &str, request: &Request, now: Millis) -> bool {
         let catalog = if list == "tools" { &self.tools } else { &self.prompts };
-        now < catalog.expires || catalog.is_announced && self.announces(list, request.is_stateless)
+        let is_valid = now < catalog.expires;
+        !self.has_unread && (is_valid || catalog.is_announced && self.announces(list, request.is_stateless))
     }
 
     /// Adds a cursor that the server has issued.

@@ -176,7 +176,7 @@ fn messages_about_an_unread_message_are_no_violations() {
     for value in [deep, long] {
         let mut dialogue = Dialogue::new();
         dialogue.monitor = Monitor::new().line_limit(1000);
-        dialogue.open(r#"2025-06-18 {} {"tools":{}}"#);
+        dialogue.open(r#"2025-06-18 {} {"logging":{},"tools":{"listChanged":true}}"#);
         let mut send = |sender, text: &str| {
             let line = format!("{}\n", expand(text));
             assert_eq!(dialogue.monitor.bytes(sender, line.as_bytes(), Millis(0)), [], "{text}");
@@ -194,6 +194,19 @@ fn messages_about_an_unread_message_are_no_violations() {
         send(Sender::Server, &page.replace("VALUE", &value));
         send(Sender::Client, r#"{$rpc,"id":3,"method":"tools/list","params":{"cursor":"c"}}"#);
         send(Sender::Server, r#"{$rpc,"id":3,"result":{"tools":[]}}"#);
+        let level =
+            r#"{$rpc,"id":ID,"method":"logging/setLevel","params":{"level":"LEVEL","_meta":{"x":VALUE}}}"#;
+        for (id, name, value) in [("4", "error", "1"), ("5", "debug", &*value)] {
+            send(Sender::Client, &level.replace("ID", id).replace("LEVEL", name).replace("VALUE", value));
+            send(Sender::Server, &format!(r#"{{$rpc,"id":{id},"result":{{}}}}"#));
+        }
+        send(Sender::Server, r#"{$rpc,"method":"notifications/message","params":{"level":"info","data":1}}"#);
+        send(Sender::Client, r#"{$rpc,"id":6,"method":"tools/list"}"#);
+        send(Sender::Server, r#"{$rpc,"id":6,"result":{"tools":[]}}"#);
+        let changed = r#"{$rpc,"method":"notifications/tools/list_changed","params":{"_meta":{"x":VALUE}}}"#;
+        send(Sender::Server, &changed.replace("VALUE", &value));
+        send(Sender::Client, r#"{$rpc,"id":7,"method":"tools/call","params":{"name":"new"}}"#);
+        send(Sender::Server, r#"{$rpc,"id":7,"result":{"content":[]}}"#);
         dialogue.send(Sender::Server, "end");
         assert_eq!(dialogue.found, [""; 0]);
     }
