@@ -332,12 +332,16 @@ struct MoveArm {
         * elbow
     */
     _joints: u8,
+    #[doc = "Speeds:\n* slow\n* fast"]
+    _speed: u8,
 }
 
 #[test]
 fn description_lacks_the_margin_of_a_block_comment() {
     assert_eq!(MoveArm::DESCRIPTION, Some("Moves the arm:\n\n- up\n- down"));
-    for description in ["How far, in millimeters.", r"The joints:\n- shoulder\n* elbow"] {
+    for description in
+        ["How far, in millimeters.", r"The joints:\n- shoulder\n* elbow", r"Speeds:\n* slow\n* fast"]
+    {
         assert!(MoveArm::INPUT_SCHEMA.contains(&format!(r#""description":"{description}""#)));
     }
 }

@@ -175,10 +175,12 @@ pub(crate) fn doc_text(attributes: &[Attribute]) -> Result<Option<TokenStream>> 
     Ok((!text.is_empty()).then(|| quote!(#text)))
 }
 
-/// Returns the lines of a text, without the margin of a block comment: the `*` before every line but the first.
+/// Returns the lines of a text, without the margin of a block comment: the `*` before every line but the first. The text
+/// of such a comment begins with white space, unlike most texts of `#[doc = …]`.
 fn without_margin(text: &str) -> impl Iterator<Item = &str> {
     let has_margin = |line: &str| line.is_empty() || line.starts_with('*');
-    let is_block = text.lines().skip(1).all(|line| has_margin(line.trim_start()));
+    let is_block = text.starts_with(char::is_whitespace)
+        && text.lines().skip(1).all(|line| has_margin(line.trim_start()));
     text.lines().enumerate().map(move |(index, line)| match line.trim_start().strip_prefix('*') {
         Some(rest) if is_block && index > 0 => rest,
         _ => line,

@@ -7,7 +7,7 @@ use super::{OPEN, request, serve};
 use mcp_proto::server::{
     Call, Content, IntoResourceResult, IntoToolResult, Router, ServerConfig, WrittenJson,
 };
-use mcp_proto::{ToolArguments, complete, prompt, resource, router, tool};
+use mcp_proto::{ToolArguments, WriteText, complete, prompt, resource, router, tool};
 use serde_json::{Value, json};
 
 #[derive(ToolArguments)]
@@ -80,6 +80,20 @@ struct Offset {
 /// A state with a type parameter.
 struct Sensor<T> {
     value: T,
+}
+
+/// An error whose type has a constant as its argument.
+struct Code<const N: u8>;
+
+impl<const N: u8> WriteText for Code<N> {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(&format!("error {N}"));
+    }
+}
+
+#[tool]
+fn code(Offset { offset }: Offset) -> Result<impl IntoToolResult + use<>, Code<{ 1 + 1 }>> {
+    if offset == 0 { Err(Code) } else { Ok("fine") }
 }
 
 impl<T: Copy + Into<u32>> Sensor<T> {
@@ -187,6 +201,9 @@ fn result_contains_a_type_without_a_name() {
         let result = outcome_with(&SENSOR, &mut Sensor { value: 7 }, "tools/call", &params);
         assert_eq!(result["content"][0]["text"], expected);
     }
+    static CODE: Router<()> = router![code];
+    let result = outcome(&CODE, "tools/call", &json!({ "name": "code", "arguments": { "offset": 0 } }));
+    assert_eq!(result["content"][0]["text"], "error 2");
 }
 
 #[test]

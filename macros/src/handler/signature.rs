@@ -66,8 +66,14 @@ fn parse_output(input: ParseStream<'_>) -> Result<TokenStream> {
     let rest = input.fork();
     match rest.parse::<Type>() {
         Ok(_) if is_end(&rest) => input.parse::<Type>().map(ToTokens::into_token_stream),
-        _ => take_until(input, is_end),
+        _ => take_until(input, |input| input.peek(Token![where]) || is_body(input)),
     }
+}
+
+/// Returns whether the rest of the input is the body of the function.
+fn is_body(input: ParseStream<'_>) -> bool {
+    let rest = input.fork();
+    input.peek(Brace) && rest.parse::<Group>().is_ok() && rest.is_empty()
 }
 
 fn parse_parameters(input: ParseStream<'_>) -> Result<Vec<Parameter>> {
