@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::net::TcpListener;
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -81,7 +82,7 @@ fn message_without_a_request_reaches_no_other_session() {
 
 #[test]
 fn request_to_a_client_does_not_time_out_during_a_slow_handler() {
-    const TIMEOUT: Duration = Duration::from_millis(300);
+    const TIMEOUT: Duration = Duration::from_secs(1);
     static TOOLS: Tools = Tools::new(&[Tool::new("ask", "{}"), Tool::new("block", "{}")]);
     static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
     within(TEST_TIMEOUT, || {
@@ -89,9 +90,11 @@ fn request_to_a_client_does_not_time_out_during_a_slow_handler() {
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let stop = Stop::new();
         let server = Serve::new(&CONFIG).stopped_by(&stop);
+        let (begin, blocked) = channel();
         let server = thread::spawn(move || {
             server.http(listener, HttpAccess::new(&HTTP), |event, server| match event {
                 Event::Call(call) if call.name() == "block" => {
+                    begin.send(()).unwrap();
                     thread::sleep(TIMEOUT * 2);
                     call.text("slept");
                 }
@@ -105,11 +108,12 @@ fn request_to_a_client_does_not_time_out_during_a_slow_handler() {
             })
         });
         let (sender, requests) = channel();
+        let blocked = Mutex::new(blocked);
         let asked = Connector::new("c", "1")
             .connect(Connect::Handshake)
             .on_server_request(DECLARED, move |_| {
                 sender.send(()).unwrap();
-                thread::sleep(TIMEOUT / 3);
+                blocked.lock().unwrap().recv().unwrap();
                 InputResponse::roots([("file:///a", "a")])
             })
             .http(HttpEndpoint::new(&url))

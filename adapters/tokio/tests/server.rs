@@ -174,7 +174,7 @@ async fn expired_request_is_answered_and_cancelled() {
 
 #[tokio::test]
 async fn timeout_of_a_request_starts_when_the_handler_defers_it() {
-    const SLOW: Duration = Duration::from_millis(300);
+    const SLOW: Duration = Duration::from_millis(1500);
     let handler = |event: Event<'_>, server: &ServerHandle| {
         if let Event::Call(call) = event {
             std::thread::sleep(SLOW);
