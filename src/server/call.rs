@@ -8,7 +8,6 @@ use crate::protocol::objects::tool::Tool;
 use crate::protocol::objects::tool_result::ToolResult;
 use crate::protocol::revision::Revision;
 use crate::server::event::{Event, RequestParts};
-use crate::server::features::tools::UNKNOWN_TOOL;
 use crate::server::request_context::Context;
 use crate::server::request_methods::{input_methods, request_methods};
 use crate::server::server_state::ServerState;
@@ -138,8 +137,7 @@ impl<'a> Call<'a> {
     /// Responds that the tool does not exist (-32602).
     #[inline(never)]
     pub fn unknown_tool(self) {
-        let name = self.parts.subject;
-        self.parts.reply.error(UNKNOWN_TOOL, (ProtocolError::UnknownTool.message(), ": ", name));
+        self.parts.reply.refuse_name(ProtocolError::UnknownTool, self.parts.subject);
     }
 }
 

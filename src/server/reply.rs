@@ -295,7 +295,7 @@ impl<'a> Reply<'a> {
         self.state.with(&mut |state: &mut ServerState<'_>| state.record_change(change));
     }
 
-    pub(crate) fn advance(&mut self, now: Millis) {
+    pub(crate) fn advance_time(&mut self, now: Millis) {
         self.state.with(&mut |state: &mut ServerState<'_>| state.peer.now = state.peer.now.max(now));
     }
 
@@ -341,6 +341,16 @@ impl<'a> Reply<'a> {
 
     pub(crate) fn respond(self, shape: Shape, body: &mut dyn WriteBody) {
         self.state.respond(&self.pending, shape, body);
+    }
+
+    /// Responds with an error for an unknown name. Omits the name if the response would not fit.
+    #[inline(never)]
+    pub(crate) fn refuse_name(self, error: ProtocolError, name: &str) {
+        let Reply { state, pending, .. } = self;
+        state.with(&mut |state: &mut ServerState<'_>| {
+            state.write_error_response(&pending, error, Some(&name));
+            state.close(&pending.source);
+        });
     }
 
     /// Responds with an error, and reports the error as an event.

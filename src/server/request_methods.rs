@@ -145,17 +145,17 @@ macro_rules! request_methods {
                 self.parts.reply.changed(change);
             }
 
-            /// Advances the time of the server to `now`. An earlier time has no effect.
+            /// Advances the time of the server to `now`, a time of the clock of `poll`. An earlier time has no effect.
             ///
             /// Call this method before [`defer`](Self::defer) if the application has worked for long since the last
             /// poll.
-            pub fn advance(&mut self, now: $crate::Millis) {
-                self.parts.reply.advance(now);
+            pub fn advance_time(&mut self, now: $crate::Millis) {
+                self.parts.reply.advance_time(now);
             }
 
             /// Defers the response: pass the ticket to [`Server::reply`](crate::Server::reply) later.
             ///
-            /// The timeout starts at the time of the last poll, or of [`advance`](Self::advance). When the timeout
+            /// The timeout starts at the time of the last poll, or of [`advance_time`](Self::advance_time). When the timeout
             /// expires, the server responds with an error and emits
             /// [`Event::Expired`](crate::server::Event::Expired). Progress does not extend the timeout `time`. If
             /// `time` is `None`, [`deferred_timeout`](crate::server::Limits::deferred_timeout) applies: by default one

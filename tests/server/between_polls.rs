@@ -87,7 +87,7 @@ fn timeout_of_a_deferred_call_starts_at_the_advanced_time() {
         let (mut input, mut output) = (text.as_bytes(), Vec::new());
         while event(&mut server, &mut input, &mut output) {
             if let Some(Event::Call(mut call)) = server.event() {
-                call.advance(Millis(advanced_to));
+                call.advance_time(Millis(advanced_to));
                 call.defer(Some(Millis(100))).unwrap();
                 assert_eq!(server.deadline(), Some(Millis(deadline)));
             }

@@ -2,9 +2,11 @@
 
 use crate::support::server::Setup;
 use crate::support::server::catalog::UNWATCHED;
+use crate::support::server::hello;
 use crate::support::server::tools::CONFIG;
-use mcp_proto::server::{Feature, Logging, ServerConfig, Tool, Tools};
-use mcp_proto::{Revision, Revisions};
+use crate::support::transport::exchange;
+use mcp_proto::server::{Event, Feature, Logging, Prompts, Server, ServerConfig, Tool, Tools};
+use mcp_proto::{Action, Millis, Revision, Revisions};
 
 /// The backslash in the second name is a character, and not an escape. So the second name differs from the first name.
 static NAMES: Tools<'static> =
@@ -89,5 +91,46 @@ fn params_are_found_among_others_and_the_last_duplicate_counts() {
                ! call who …
                < …"#,
         ));
+    }
+}
+
+#[test]
+fn error_for_an_unknown_name_of_any_length_has_its_code() {
+    static TOOLS: Tools = Tools::dynamic_list();
+    static PROMPTS: Prompts = Prompts::dynamic_list();
+    static FEATURES: [&dyn Feature; 2] = [&TOOLS, &PROMPTS];
+    let config = ServerConfig::new("s", "1").features(&FEATURES);
+    for (method, length) in
+        [("tools/call", 5), ("tools/call", 3000), ("prompts/get", 5), ("prompts/get", 3000)]
+    {
+        let (mut rx, mut tx, name) = ([0; 4096], [0; 1024], "x".repeat(length));
+        let mut server = Server::new(&config, &mut rx, &mut tx).unwrap();
+        let hello = hello("2025-11-25");
+        let lines = format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{hello}}}
+{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"name":"{name}"}}}}
+"#
+        );
+        let (mut input, mut output) = (lines.as_bytes(), Vec::new());
+        loop {
+            match server.poll(Millis(0)) {
+                Action::Event => match server.event().unwrap() {
+                    Event::Call(call) => call.unknown_tool(),
+                    Event::GetPrompt(prompt) => prompt.unknown_prompt(),
+                    Event::ProtocolError(error) => panic!("{error}"),
+                    _ => {}
+                },
+                Action::Io(io) => {
+                    if !exchange(io, &mut input, &mut output) {
+                        break;
+                    }
+                }
+                Action::Closed => break,
+            }
+        }
+        let output = String::from_utf8(output).unwrap();
+        let response = output.lines().last().unwrap();
+        assert!(response.contains(r#""code":-32602"#), "{response}");
+        assert_eq!(response.contains(&name), length == 5, "{response}");
     }
 }

@@ -38,7 +38,7 @@ macro_rules! defer {
             }
 
             fn defer(mut self, now: Millis, time: Option<Millis>) -> Result<Ticket, Self> {
-                self.advance(now);
+                self.advance_time(now);
                 self.defer(time)
             }
 

@@ -99,8 +99,7 @@ impl<'a> GetPrompt<'a> {
 
     /// Responds that the prompt does not exist (-32602).
     pub fn unknown_prompt(self) {
-        let name = self.parts.subject;
-        self.error(code::INVALID_PARAMS, (ProtocolError::UnknownPrompt.message(), ": ", name));
+        self.parts.reply.refuse_name(ProtocolError::UnknownPrompt, self.parts.subject);
     }
 
     /// Responds that the arguments are not valid (-32602).

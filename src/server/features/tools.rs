@@ -13,7 +13,6 @@ use crate::protocol::objects::schema_reader::has_string_property;
 use crate::protocol::objects::tool::Tool;
 use crate::protocol::objects::tool_headers::invalid_header;
 use crate::protocol::revision::{Revision, WireFeature};
-use crate::rpc::code;
 use crate::server::argument_chunks::{ArgumentHook, handle_streamed};
 use crate::server::call::Call;
 use crate::server::change_set::ChangeSet;
@@ -315,6 +314,3 @@ fn call_of_other_feature(request: &mut Request<'_, '_>, name: Str<'_>) -> Receiv
         None => request.refuse(ProtocolError::UnknownTool, &name),
     }
 }
-
-/// The error code for an unknown tool.
-pub(crate) const UNKNOWN_TOOL: i32 = code::INVALID_PARAMS;
