@@ -128,7 +128,7 @@ pub(crate) fn handle_unreadable_line(
             Ok(())
         }
         // Even an unreadable response to a ping proves that the server is alive.
-        None if state.is_ping(id) => Ok(()),
+        None if state.accept_ping_response(id) => Ok(()),
         None => Err(error),
     }
 }
@@ -287,7 +287,9 @@ fn is_connecting(state: &ClientState<'_>, id: Json<'_>) -> bool {
 fn is_pending_response(state: &mut ClientState<'_>, line: &[u8], scanner: &Scanner) -> bool {
     let id = rpc::view(line, scanner.valid_id(line));
     !scanner.has(Member::Method)
-        && (is_connecting(state, id) || state.peer.find_awaiting(id).is_some() || state.is_ping(id))
+        && (is_connecting(state, id)
+            || state.peer.find_awaiting(id).is_some()
+            || state.accept_ping_response(id))
 }
 
 /// Handles a response. If the class is not [`Class::Response`], the response is malformed.
@@ -350,7 +352,7 @@ fn handle_other_response(
                 (era.handle_late_probe_response)(state, line, outcome);
             }
         }
-        IssuedId::Unknown if state.is_ping(id) => {}
+        IssuedId::Unknown if state.accept_ping_response(id) => {}
         IssuedId::Unknown => return Err(ProtocolError::UnknownResponse),
     }
     Ok(())
@@ -477,7 +479,7 @@ impl ClientState<'_> {
     }
 
     /// Returns whether the client sent a ping with this id. If this ping is in flight, records its response.
-    fn is_ping(&mut self, id: Json<'_>) -> bool {
+    fn accept_ping_response(&mut self, id: Json<'_>) -> bool {
         self.keep_alive_hooks.is_some_and(|hooks| (hooks.record_response)(self, id))
     }
 }

@@ -24,7 +24,7 @@ pub(crate) const OF_REQUESTS: [&str; 5] =
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestMeta {
-    /// The revision that the request names, or `None` if the name is unknown.
+    /// The revision that the request names. `None` if the name is unknown or not a string.
     pub revision: Option<Revision>,
     /// The capabilities of the client. `None` if the member is missing or not an object.
     pub capabilities: Option<ClientCapabilities>,

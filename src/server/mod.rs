@@ -230,8 +230,10 @@ impl Server<'_> {
         PollStep::Io(deadline)
     }
 
-    /// Returns the time by which the caller must poll again, or `None` if no deadline is pending. The caller also polls
-    /// after each read and write.
+    /// Returns the earliest time at which a request, a task, a ping or the end of the connection times out. Returns
+    /// `None` if there is no such time. A timeout that has expired, and waits for space in the output, does not count.
+    ///
+    /// Poll by [`Io::deadline`](crate::Io::deadline), which is earlier if a growing buffer is to shrink.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
         let state = &self.state;
@@ -266,7 +268,7 @@ impl Server<'_> {
     }
 
     /// Reads the metadata of a request of `2026-07-28`, which is the member `_meta` of its parameters. Returns `None` if
-    /// the metadata names no revision.
+    /// the member with the revision is missing or `null`.
     ///
     /// Call this method to check a request before the server receives it. Like [`parse`](Server::parse), the method is
     /// faster if `meta` repeats the `_meta` of the last request.

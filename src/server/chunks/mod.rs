@@ -129,7 +129,8 @@ impl Chunks<'_> {
     /// Completes the response as a failure.
     ///
     /// A tool result gets the flag `isError`. If there is transmit space for `why` now, the result also gets `why` as a
-    /// further text block. The contents of a resource have no such flag, and end without a sign of the failure.
+    /// further text block. Space that is reserved for the response to another request does not count. The contents of a
+    /// resource have no such flag, and end without a sign of the failure.
     pub fn fail(self, why: impl WriteText) {
         let Chunks { state, ticket } = self;
         state.with(&mut |state: &mut ServerState<'_>| _ = state.end_chunks(ticket, true, Some(&why)));

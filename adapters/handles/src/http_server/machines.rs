@@ -44,8 +44,8 @@ impl<'i> HttpMachines<'i> {
     /// Returns `None` if the server is closed, or if only input, freed memory or a command requires another call. The
     /// caller must check `is_closed` after each call.
     ///
-    /// `now` is the time of the clock of `commands`. `on_event` is the handler of the application. `run` calls `on_output`
-    /// for each exchange with new output.
+    /// `now` is the time of the clock of `commands`. `on_event` is the handler of the application. `run` calls
+    /// `on_output` for each exchange with new output.
     pub fn run(
         &mut self,
         commands: &ServerShared,
