@@ -164,9 +164,9 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
         // A reference with a colon is taken as a URI template, and one without a colon as the name of a prompt.
         let reference = if name.contains(':') { Reference::Resource(name) } else { Reference::Prompt(name) };
         let proposed = client.complete(reference, argument, value, &[]).map_err(failed(name))?;
-        match &proposed.values().join(", ")[..] {
-            "" => say!("{argument} has no completions"),
-            values => say!("{argument} may be: {values}"),
+        match &proposed.values()[..] {
+            [] => say!("{argument} has no completions"),
+            values => say!("{argument} may be: {}", values.join(", ")),
         }
     }
     if let Some(tool) = &arguments.schema {

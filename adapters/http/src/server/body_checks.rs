@@ -40,7 +40,8 @@ pub(super) enum BodyKind {
     Initialized,
 }
 
-/// The refusal of a body, and the id of its request as JSON. The id is `None` if the body is not a request with a valid id.
+/// The refusal of a body, and the id of its request as JSON. The id is `None` if the body is not a request with a valid
+/// id.
 pub(super) type RefusedBody<'m> = (Refusal, Option<&'m [u8]>);
 
 /// The revision of a client that sends no version (rule C-S2 of `docs/http-rules.md`).
