@@ -2,9 +2,9 @@
 
 use super::batches::{CONFIG, PING, SMALL, error, gets, ping, pong, sends, text, tool};
 use crate::support::server::Setup;
-use crate::support::transport::exchange;
+use crate::support::transport::serve;
 use mcp_proto::server::{Event, Feature, Limits, Server, ServerConfig, Tool, Tools};
-use mcp_proto::{Action, Millis, ProtocolError, Revision};
+use mcp_proto::{ProtocolError, Revision};
 use serde_json::Value;
 
 /// The length of the brackets and the newline of an array.
@@ -130,23 +130,12 @@ fn list_without_space_for_an_entry_is_refused() {
         let config = ServerConfig::new("s", "1").features(features).limits(Limits::DEFAULT.with_id(20));
         let (mut rx, mut tx, mut responses) = ([0; 1024], [0; 1300], [0; 2048]);
         let mut server = Server::new(&config, &mut rx, &mut tx).unwrap().batch_buffer(&mut responses);
-        let (mut input, mut output, mut faults) = (input.as_bytes(), Vec::new(), Vec::new());
-        loop {
-            match server.poll(Millis(0)) {
-                Action::Event => match server.event().unwrap() {
-                    Event::ListTools(list) => list.tools(|index| (index == 0).then_some(TOOL)),
-                    Event::ProtocolError(error) => faults.push(error),
-                    _ => {}
-                },
-                Action::Io(io) => {
-                    if !exchange(io, &mut input, &mut output) {
-                        break;
-                    }
-                }
-                Action::Closed => break,
-            }
-        }
-        let output = String::from_utf8(output).unwrap();
+        let mut faults = Vec::new();
+        let output = serve(&mut server, input.as_bytes(), &mut |event| match event {
+            Event::ListTools(list) => list.tools(|index| (index == 0).then_some(TOOL)),
+            Event::ProtocolError(error) => faults.push(error),
+            _ => {}
+        });
         let responses: Vec<Value> =
             output.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(responses[0][0]["result"]["tools"][0]["name"], "t");

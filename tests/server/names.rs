@@ -4,9 +4,9 @@ use crate::support::server::Setup;
 use crate::support::server::catalog::UNWATCHED;
 use crate::support::server::hello;
 use crate::support::server::tools::CONFIG;
-use crate::support::transport::exchange;
+use crate::support::transport::serve;
 use mcp_proto::server::{Event, Feature, Logging, Prompts, Server, ServerConfig, Tool, Tools};
-use mcp_proto::{Action, Millis, Revision, Revisions};
+use mcp_proto::{Revision, Revisions};
 
 /// The backslash in the second name is a character, and not an escape. So the second name differs from the first name.
 static NAMES: Tools<'static> =
@@ -111,24 +111,12 @@ fn error_for_an_unknown_name_of_any_length_has_its_code() {
 {{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"name":"{name}"}}}}
 "#
         );
-        let (mut input, mut output) = (lines.as_bytes(), Vec::new());
-        loop {
-            match server.poll(Millis(0)) {
-                Action::Event => match server.event().unwrap() {
-                    Event::Call(call) => call.unknown_tool(),
-                    Event::GetPrompt(prompt) => prompt.unknown_prompt(),
-                    Event::ProtocolError(error) => panic!("{error}"),
-                    _ => {}
-                },
-                Action::Io(io) => {
-                    if !exchange(io, &mut input, &mut output) {
-                        break;
-                    }
-                }
-                Action::Closed => break,
-            }
-        }
-        let output = String::from_utf8(output).unwrap();
+        let output = serve(&mut server, lines.as_bytes(), &mut |event| match event {
+            Event::Call(call) => call.unknown_tool(),
+            Event::GetPrompt(prompt) => prompt.unknown_prompt(),
+            Event::ProtocolError(error) => panic!("{error}"),
+            _ => {}
+        });
         let response = output.lines().last().unwrap();
         assert!(response.contains(r#""code":-32602"#), "{response}");
         assert_eq!(response.contains(&name), length == 5, "{response}");

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use mcp_proto::server::{Event, Server};
 use mcp_proto::{Action, Io, Machine, Millis, Receive, StreamId, Transmit};
 
 /// Takes up to `most` bytes of the output. Returns the number of bytes.
@@ -27,6 +28,27 @@ pub(crate) fn give_input(mut receive: Receive<'_>, most: usize, input: &mut &[u8
 pub(crate) fn exchange(io: Io<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     let (out, receive) = io.split();
     take_output(out, usize::MAX, output) + give_input(receive, usize::MAX, input) > 0
+}
+
+/// Passes all input to a server, and each event to `on_event`. Returns the output.
+pub(crate) fn serve(
+    server: &mut Server<'_>,
+    mut input: &[u8],
+    on_event: &mut dyn FnMut(Event<'_>),
+) -> String {
+    let mut output = Vec::new();
+    loop {
+        match server.poll(Millis(0)) {
+            Action::Event => on_event(server.event().expect("a pending event")),
+            Action::Io(io) => {
+                if !exchange(io, &mut input, &mut output) {
+                    break;
+                }
+            }
+            Action::Closed => break,
+        }
+    }
+    String::from_utf8(output).expect("UTF-8")
 }
 
 /// Polls once and passes `bytes`, which must fit. Does not transmit output.
