@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::writer::member_cache::MemberCache;
-use crate::json::{Span, WriteBody, Writer};
+use crate::json::{KNOWN_OBJECTS, KnownObject, Span, WriteBody, Writer};
 use crate::peer::inbound::{Source, write_response};
 use crate::peer::lifecycle::{self, State, Table, Trigger, role};
 use crate::peer::outbound::IssuedId;
@@ -92,6 +92,8 @@ pub(crate) struct ClientState<'b> {
     pub(crate) peer: Peer<'b, role::Client>,
     /// Cached `_meta` members. These members are the same in all requests of a revision.
     pub(crate) meta_cache: MemberCache,
+    /// The `_meta` of the response to `server/discover`. Most servers repeat it in each result.
+    pub(crate) result_meta: [KnownObject; KNOWN_OBJECTS],
     pub(crate) keep_alive_hooks: Option<&'static KeepAliveHooks>,
     pub(crate) connecting: Option<Connecting>,
     /// Whether `extend_connect` has extended the timeout of the connecting request.
@@ -145,6 +147,7 @@ impl<'b> ClientState<'b> {
             config,
             peer: Peer::new(TransmitBuffer::new(tx)),
             meta_cache: MemberCache::new(),
+            result_meta: [const { KnownObject::EMPTY }; KNOWN_OBJECTS],
             keep_alive_hooks: None,
             connecting: None,
             connect_extended: false,

@@ -187,7 +187,7 @@ impl Client<'_> {
     /// Processes the next line. Returns `false` if no line is complete, or if the transmit buffer lacks space for the
     /// response.
     fn process_next_line(&mut self) -> bool {
-        let line = self.input.line();
+        let line = self.input.line_with(|| self.state.known_result_meta());
         if let Some(hook) = self.chunk_hook {
             cold_path();
             if hook(self, line) {

@@ -8,7 +8,7 @@ use crate::client::connect::{HandleConnectResponse, known_revisions, supported_r
 use crate::client::pending_event::PendingFailure;
 use crate::client::receive::is_complete;
 use crate::json::writer::member_cache::MemberCache;
-use crate::json::{Json, Kind, Span, Writer};
+use crate::json::{Json, KNOWN_CAPACITY, Kind, KnownObject, Span, Writer};
 use crate::peer::lifecycle::Trigger;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
@@ -87,12 +87,29 @@ impl ClientState<'_> {
         };
         let mutual = known_revisions(versions).and(self.config.revisions);
         if let Some(revision) = mutual.and(Revisions::STATELESS).latest() {
+            self.store_result_meta(rpc::view(line, span));
             self.peer.lifecycle.apply(Trigger::Discovered);
             return self.set_connected(revision, capabilities, span);
         }
         match mutual.latest() {
             Some(revision) if self.may_fall_back() => self.fall_back(Some(revision)),
             _ => self.fail_connect(PendingFailure::NoCommonRevision(span)),
+        }
+    }
+
+    /// Returns the `_meta` whose repetitions the scanner skips. Returns `None` if none is stored, so that the scanner
+    /// compares nothing.
+    #[inline]
+    pub(crate) fn known_result_meta(&self) -> Option<&KnownObject> {
+        self.result_meta.first().filter(|meta| !meta.is_empty())
+    }
+
+    /// Stores the `_meta` of the response to `server/discover`.
+    fn store_result_meta(&mut self, discovery: Json<'_>) {
+        let Some(known) = self.result_meta.first_mut() else { return };
+        let meta = discovery.get("_meta").filter(|meta| meta.kind() == Kind::Object);
+        if let Some(meta) = meta.map(Json::bytes).filter(|meta| meta.len() <= KNOWN_CAPACITY) {
+            known.set(meta, Span::MISSING);
         }
     }
 

@@ -36,7 +36,7 @@ pub(crate) mod writer;
 #[cfg(feature = "serde")]
 pub use de::{TypedError, decode_in_place};
 pub(crate) use decimal::{Decimal, SortKey, digit_bytes};
-pub(crate) use scanner::{KNOWN_CAPACITY, KnownObject, MemberIndex, Scanned, Shape, Span};
+pub(crate) use scanner::{KNOWN_CAPACITY, KNOWN_OBJECTS, KnownObject, MemberIndex, Scanned, Shape, Span};
 pub use scanner::{Member, OpenSpan, ScanError, ScanErrorKind, Scanner};
 pub(crate) use search::{find, find_in_bytes};
 #[cfg(feature = "serde")]

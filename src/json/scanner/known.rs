@@ -1,12 +1,15 @@
 //! `KnownObject`: the last `_meta`, which the scanner skips if the next message repeats it.
 
-use super::{NOWHERE, Span};
+use super::{MemberIndex, NOWHERE, Span};
 use crate::json::search::plain_run;
 use crate::json::skip::{after_prefix, split};
 use crate::platform::copy;
 
 /// The maximum length of the object, in bytes.
 pub(crate) const CAPACITY: usize = 512;
+
+/// The number of objects that a machine stores: none on targets whose scanner has no index.
+pub(crate) const OBJECTS: usize = if MemberIndex::IS_KEPT { 1 } else { 0 };
 
 /// A copy of a valid object. One of the object's values, such as a progress token, may differ in a repetition.
 #[derive(Debug)]
