@@ -274,7 +274,7 @@ impl Server<'_> {
     /// faster if `meta` repeats the `_meta` of the last request.
     #[must_use]
     pub fn request_meta(&self, meta: Json<'_>) -> Option<RequestMeta> {
-        self.state.request_cache.stored(meta).or_else(|| RequestMeta::from_json(meta))
+        self.state.request_cache.stored(meta).unwrap_or_else(|| RequestMeta::from_json(meta))
     }
 
     /// Returns the handle that responds to a deferred request.

@@ -2,7 +2,7 @@
 //!
 //! Most clients repeat both in the next request.
 
-use crate::json::{Json, KNOWN_CAPACITY, KnownObject};
+use crate::json::{Json, KNOWN_CAPACITY, Kind, KnownObject};
 use crate::protocol::meta::{self, RequestMeta};
 use crate::protocol::methods::Method;
 use crate::rpc::Object;
@@ -29,7 +29,8 @@ pub(crate) struct MethodPlace {
 struct Entry {
     /// The text. Texts that differ only in the progress token match.
     meta: KnownObject,
-    parsed: RequestMeta,
+    /// `None` if the request did not belong to the stateless era.
+    parsed: Option<RequestMeta>,
 }
 
 impl RequestCache {
@@ -58,34 +59,31 @@ impl RequestCache {
     /// request does not belong to the stateless era.
     pub(crate) fn parse_meta(&mut self, meta: Json<'_>) -> Option<RequestMeta> {
         match (self.stored(meta), self.meta.first_mut()) {
-            (Some(parsed), _) => Some(parsed),
+            (Some(parsed), _) => parsed,
             (None, Some(entry)) => entry.parse(meta),
             (None, None) => RequestMeta::from_json(meta),
         }
     }
 
     /// Returns the stored result of parsing this text with any progress token. Returns `None` if another text is stored.
-    pub(crate) fn stored(&self, meta: Json<'_>) -> Option<RequestMeta> {
+    pub(crate) fn stored(&self, meta: Json<'_>) -> Option<Option<RequestMeta>> {
         let entry = self.meta.first()?;
         matches!(entry.meta.after(meta.bytes()), Some([])).then_some(entry.parsed)
     }
 }
 
 impl Entry {
-    const EMPTY: Entry = Entry {
-        meta: KnownObject::EMPTY,
-        parsed: RequestMeta { revision: None, capabilities: None, level: None },
-    };
+    const EMPTY: Entry = Entry { meta: KnownObject::EMPTY, parsed: None };
 
     /// Parses a `_meta`, and stores the text with the result.
     #[inline(never)]
     fn parse(&mut self, meta: Json<'_>) -> Option<RequestMeta> {
-        let parsed = RequestMeta::from_json(meta)?;
-        if meta.bytes().len() <= KNOWN_CAPACITY {
+        let parsed = RequestMeta::from_json(meta);
+        if meta.kind() == Kind::Object && meta.bytes().len() <= KNOWN_CAPACITY {
             self.parsed = parsed;
             self.meta.set(meta.bytes(), Object::from_json(meta).member(meta::PROGRESS_TOKEN));
         }
-        Some(parsed)
+        parsed
     }
 }
 
@@ -102,7 +100,7 @@ mod tests {
         let level = r#""io.modelcontextprotocol/logLevel""#;
         let long = "x".repeat(KNOWN_CAPACITY);
         let token = r#""progressToken""#;
-        let texts: [String; 16] = [
+        let texts: [String; 20] = [
             format!(r#"{{{version}:"2026-07-28",{capabilities}}}"#),
             format!(r#"{{{version}:"2026-07-28",{capabilities},{level}:"error"}}"#),
             format!(r#"{{{version}:"2026-07-28",{capabilities},{level}:"unknown"}}"#),
@@ -112,6 +110,10 @@ mod tests {
             format!(r#"{{"x":"{long}",{version}:"2026-07-28"}}"#),
             format!(r#"{{{capabilities}}}"#),
             String::from("{}"),
+            String::from("7"),
+            String::from("77"),
+            format!(r#"{{{token}:7}}"#),
+            format!(r#"{{{token}:8}}"#),
             format!(r#"{{{version}:"2026-07-28",{capabilities},{token}:7}}"#),
             format!(r#"{{{version}:"2026-07-28",{capabilities},{token}:"a"}}"#),
             format!(r#"{{{version}:"2026-07-28",{capabilities},{token}:{{}}}}"#),
