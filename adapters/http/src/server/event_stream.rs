@@ -50,10 +50,10 @@ impl<P: Policy> HttpServer<'_, P> {
         if fits {
             refusal.pieces(id, &mut |piece| self.pages.push(&mut slot.output, piece));
         }
-        slot.flags.remove(Flags::NEW_SESSION);
         if let Detail::RetryAfter(_) = refusal.detail {
             slot.flags.add(Flags::RETRY_LATER);
         }
+        self.end_unknown_session(index);
         self.finish(index, refusal.status, if fits { MediaType::Json } else { MediaType::None });
         self.release_delivered(index);
     }
@@ -173,6 +173,7 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Frees an exchange, its output and its body.
     pub(super) fn release(&mut self, index: u16) {
         let now = self.now;
+        self.end_unknown_session(index);
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         self.pages.release(&mut slot.output);
         let part = core::mem::replace(&mut slot.body, super::pool::NO_PART);

@@ -205,11 +205,7 @@ impl<P: Policy> HttpServer<'_, P> {
                     slot.flags.add(Flags::NEW_SESSION);
                 }
             }
-            None => {
-                slot.flags.remove(Flags::NEW_SESSION);
-                let key = core::mem::take(&mut slot.session);
-                self.end_session(key);
-            }
+            None => self.end_unknown_session(index),
         }
     }
 }

@@ -164,6 +164,16 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
+    /// Ends the session that an `initialize` has created, if the client has not received the id of the session.
+    pub(super) fn end_unknown_session(&mut self, index: u16) {
+        let Some(slot) = self.exchanges.slot_mut(index) else { return };
+        if Self::has(slot, Flags::NEW_SESSION) && !slot.flags.has(Flags::HEAD_SENT) {
+            slot.flags.remove(Flags::NEW_SESSION);
+            let key = core::mem::take(&mut slot.session);
+            self.end_session(key);
+        }
+    }
+
     /// Selects the session of a deferred request in the core server. The caller then calls [`Server::reply`] with the
     /// ticket, or [`Server::request`].
     ///

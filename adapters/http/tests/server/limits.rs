@@ -252,6 +252,42 @@ fn message_beyond_the_output_is_dropped() {
     }
 }
 
+/// D-S11: a session whose id no client has received leaves its slot to others.
+#[test]
+fn client_lost_during_initialize_leaves_no_session() {
+    let config = HttpConfig::new().sessions(SessionMode::Sessions);
+    let request = Request::post(initialize("2025-11-25"));
+    for case in ["in the core server", "queued", "unread", "unread until the deadline", "read"] {
+        let mut harness = Harness::with_sizes(config, Sizes { sessions: 2, ..Sizes::default() });
+        let session = harness.initialize("2025-11-25");
+        for _ in 0..2 {
+            let busy = Request::call(1, "echo");
+            let ids = match case {
+                "queued" => vec![&busy, &request],
+                _ => vec![&request],
+            };
+            let ids: Vec<_> = ids.into_iter().map(|it| (harness.begin(it).unwrap(), it)).collect();
+            let lost = ids[ids.len() - 1].0;
+            if case != "read" {
+                harness.stalled.push(lost);
+            }
+            ids.iter().for_each(|(id, it)| harness.pass(*id, it, it.body.as_bytes(), true));
+            if case.starts_with("unread") {
+                harness.run();
+            }
+            match case {
+                "unread until the deadline" => harness.advance(30_000),
+                "read" => {}
+                _ => harness.http.close(lost),
+            }
+            harness.run();
+        }
+        let reply = harness.ask(&Request::old(old_call(1, "echo"), &session));
+        assert_eq!(reply.status, if case == "read" { 404 } else { 200 }, "{case}");
+        assert_eq!(harness.http.open_exchanges(), 0, "{case}");
+    }
+}
+
 #[test]
 fn times_of_zero_are_a_millisecond() {
     let mut times = HttpConfig::new().get_times();
