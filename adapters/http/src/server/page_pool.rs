@@ -76,6 +76,12 @@ impl<'b> Pages<'b> {
         self.0.reserve(more.unwrap_or(usize::MAX))
     }
 
+    /// Returns the size of the pages of a chain, without their headers.
+    pub(super) fn capacity(&self, chain: &Chain) -> usize {
+        let used = chain.len().saturating_add(chain.start.into());
+        used.checked_next_multiple_of(self.data_size()).unwrap_or(usize::MAX)
+    }
+
     /// Appends bytes. The caller must check that the bytes fit.
     pub(super) fn push(&mut self, chain: &mut Chain, bytes: &[u8]) {
         let mut rest = bytes;
@@ -189,7 +195,11 @@ mod tests {
                     model[index].drain(..count);
                 }
                 _ if random(10) == 0 => {
+                    let capacity = pages.capacity(chain);
+                    let free = |pages: &mut Pages<'_>| (0..).find(|n| !pages.fits(&Chain::EMPTY, n + 1));
+                    let before = free(&mut pages);
                     pages.release(chain);
+                    assert_eq!(before.map(|before| before + capacity), free(&mut pages));
                     model[index].clear();
                 }
                 _ => {}

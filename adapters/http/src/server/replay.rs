@@ -203,7 +203,7 @@ impl<P: Policy> HttpServer<'_, P> {
     /// the response ends after the events that fit. If events are missing, the client resumes again.
     ///
     /// Fails if the id is invalid, or if too few exchanges are free. Also fails if the stream belongs to a request and
-    /// has ended, and no later event of the stream is stored.
+    /// has ended, and no later event of the stream is stored. A running stream then keeps its connection.
     pub(super) fn resume(&mut self, last: &[u8], session: SessionKey) -> Result<ExchangeId, Refusal> {
         let unknown = Refusal::new(400, code::INVALID_REQUEST, "`Last-Event-ID` is not an id of this server");
         let (is_general, stream, number) = EventId::parse(last).ok_or(unknown)?;
@@ -224,29 +224,30 @@ impl<P: Policy> HttpServer<'_, P> {
         }
         // The response replaces the connection of a running stream. The unread output of that connection must not take
         // memory from the response.
-        if let Some(index) = running {
-            self.exchanges.renew(index);
-            if let Some(slot) = self.exchanges.slot_mut(index) {
+        let replaced = running.and_then(|index| self.exchanges.slot(index)).copied();
+        let unread = replaced.map_or(Chain::EMPTY, |slot| slot.output);
+        let fits = self.has_replay_space(&unread, session, stream, number);
+        // The exchange of a call continues after a response with a part of the events, so this response gets another
+        // exchange. Without one, the connection of the running stream stays.
+        let is_general_stream = replaced.is_some_and(|slot| slot.flags.has(Flags::LISTENS));
+        let index = match running.filter(|_| fits || is_general_stream) {
+            Some(index) => index,
+            None => self.begin_listening(session)?,
+        };
+        if let Some(running) = running {
+            self.exchanges.renew(running);
+            if let Some(slot) = self.exchanges.slot_mut(running) {
                 self.pages.release(&mut slot.output);
+                slot.flags.remove(Flags::HEAD_SENT);
+                slot.flags.remove(Flags::NEW_SESSION);
+                slot.flags.add(Flags::TAKES_STREAM);
                 slot.flags.add(Flags::REPLACES);
             }
-            self.exchanges.set_ready(index);
+            self.exchanges.set_ready(running);
+            if running != index {
+                self.disconnect(running);
+            }
         }
-        let fits = self.has_replay_space(session, stream, number);
-        let index = match running.filter(|_| fits) {
-            Some(index) => {
-                if let Some(slot) = self.exchanges.slot_mut(index) {
-                    slot.flags.remove(Flags::HEAD_SENT);
-                    slot.flags.remove(Flags::NEW_SESSION);
-                    slot.flags.add(Flags::TAKES_STREAM);
-                }
-                index
-            }
-            None => {
-                running.into_iter().for_each(|index| self.disconnect(index));
-                self.begin_listening(session)?
-            }
-        };
         let continues = fits && (running.is_some() || is_general);
         if let Some(slot) = self.exchanges.slot_mut(index).filter(|_| continues && running.is_none()) {
             slot.flags.add(Flags::GENERAL);
@@ -283,8 +284,8 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(self.exchanges.id(index))
     }
 
-    /// Returns whether all stored events of a stream after this number fit into the output.
-    fn has_replay_space(&mut self, session: SessionKey, stream: u32, number: u32) -> bool {
+    /// Returns whether all stored events of a stream after this number fit into the output in place of `unread`.
+    fn has_replay_space(&mut self, unread: &Chain, session: SessionKey, stream: u32, number: u32) -> bool {
         // A priming event may come first.
         let (mut from, mut total) = (self.replay.first(), EVENT_OVERHEAD);
         while let Some((offset, event)) = self.replay.find(from, session, stream, number) {
@@ -294,7 +295,7 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             from = self.replay.next(offset);
         }
-        self.pages.fits(&Chain::EMPTY, total)
+        self.pages.fits(&Chain::EMPTY, total.saturating_sub(self.pages.capacity(unread)))
     }
 }
 

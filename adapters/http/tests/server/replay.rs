@@ -308,6 +308,37 @@ fn partial_response_replaces_the_connection() {
     }
 }
 
+/// A partial response to a call needs an exchange of its own, but the general stream has one.
+#[test]
+fn refused_resumption_keeps_the_running_stream() {
+    for is_general in [false, true] {
+        let sizes = Sizes { exchanges: 3, replay: 8000, output: 1024, ..Sizes::default() };
+        let mut harness = Harness::with_sizes(HTTP, sizes);
+        let session = harness.initialize("2025-11-25");
+        let get = Request::new("GET").with("mcp-session-id", &session);
+        let request = if is_general { get.clone() } else { Request::old(old_call(1, "defer"), &session) };
+        let running = harness.send(&request).unwrap();
+        for number in 0..30 {
+            match is_general {
+                true => harness.changed(Change::Tools),
+                false => harness.progress(0, number),
+            }
+        }
+        let first = harness.reply(running).ids()[0].clone();
+        for id in [10, 11] {
+            harness.send(&Request::old(old_call(id, "defer"), &session)).unwrap();
+        }
+        let resumed = harness.ask(&resume(&session, &first));
+        assert_eq!(resumed.status, if is_general { 200 } else { 503 }, "{resumed:?}");
+        assert_eq!(harness.http.output(running).is_cut, is_general);
+        if !is_general {
+            harness.respond(0);
+            let reply = harness.reply(running);
+            assert!(reply.ended && !reply.cut && reply.body.contains("late"), "{reply:?}");
+        }
+    }
+}
+
 /// A client cannot choose the number of an event: a number that the stream has not reached begins a new stream.
 #[test]
 fn event_numbers_increase_after_an_unknown_id() {
