@@ -147,10 +147,13 @@ impl Server<'_> {
         self.state.peer.in_flight.deferred(ticket).map(|inbound| inbound.stream)
     }
 
-    /// Returns whether a request of the client on this stream is in flight.
+    /// Returns the id of the first request of the client on this stream that is in flight. Returns `None` without such a
+    /// request.
     #[must_use]
-    pub fn has_request_on(&self, stream: StreamId) -> bool {
-        self.state.peer.in_flight.inbound_requests().any(|(_, inbound)| inbound.stream == stream)
+    pub fn request_on(&self, stream: StreamId) -> Option<Json<'_>> {
+        let in_flight = &self.state.peer.in_flight;
+        let mut tickets = in_flight.inbound_requests().filter(|(_, inbound)| inbound.stream == stream);
+        tickets.next().map(|(ticket, _)| Json::trusted(in_flight.id_or_text(ticket)))
     }
 
     /// Finds the client's request with this id in the current session, and returns its stream. Returns `None` if no

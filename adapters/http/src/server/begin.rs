@@ -199,7 +199,7 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Ends a session (DELETE). Fails if no exchange is free.
     fn begin_delete(&mut self, key: SessionKey) -> Result<ExchangeId, Refusal> {
         let index = self.take_exchange(Phase::Waiting)?;
-        self.end_session(key);
+        self.sessions.end(key);
         self.respond_empty(index, 204);
         Ok(self.exchanges.id(index))
     }

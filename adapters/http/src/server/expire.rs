@@ -21,7 +21,7 @@ impl<P: Policy> HttpServer<'_, P> {
         {
             match is_open {
                 true => self.sessions.touch(key, self.now, 0),
-                false => self.end_session(key),
+                false => self.sessions.end(key),
             }
         }
     }
@@ -43,7 +43,9 @@ impl<P: Policy> HttpServer<'_, P> {
             Phase::Stream | Phase::Ending => self.cut(index),
             // While the core server has a request or its response, the slot stays taken: another exchange in the slot
             // would get the response. A cancelled request gets no response.
-            Phase::Detached if P::HANDSHAKE && (server.has_request_on(stream) || !self.is_idle(server)) => {
+            Phase::Detached
+                if P::HANDSHAKE && (server.request_on(stream).is_some() || !self.is_idle(server)) =>
+            {
                 self.rearm(index);
             }
             Phase::Detached => self.release(index),

@@ -36,7 +36,7 @@ impl<P: Policy> HttpServer<'_, P> {
             && self.sessions.ending().is_none()
             && let Some(idle) = self.sessions.longest_idle()
         {
-            self.end_session(idle);
+            self.sessions.end(idle);
         }
         let id = self.policy.random();
         let key = self.sessions.create(id, user, self.now).ok_or(full)?;

@@ -161,7 +161,7 @@ impl<P: Policy> HttpServer<'_, P> {
                 self.release(index);
                 // In HTTP+SSE, the end of the stream ends the session.
                 if flags.has(Flags::LEGACY) {
-                    self.end_session(key);
+                    self.sessions.end(key);
                 }
             }
             Phase::Waiting | Phase::Stream => {

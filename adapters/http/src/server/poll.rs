@@ -71,6 +71,9 @@ impl<P: Policy> HttpServer<'_, P> {
         if P::HANDSHAKE
             && let Some(key) = self.sessions.ending()
         {
+            if self.end_exchanges(server, key) {
+                return true;
+            }
             if !self.deselect(server, key) {
                 return false;
             }

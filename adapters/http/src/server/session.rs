@@ -1,5 +1,6 @@
 //! Sessions of the handshake era in the server: creation, selection, end.
 
+use mcp_proto::json::Json;
 use mcp_proto::rpc::code;
 use mcp_proto::server::{Change, Server, Session};
 use mcp_proto::{ClientCapabilities, SendError, SessionKey, StreamId, Ticket};
@@ -124,7 +125,7 @@ impl<P: Policy> HttpServer<'_, P> {
                     None => NotSelected::Refused(self.overloaded("all sessions are in use")),
                 });
             };
-            self.end_session(idle);
+            self.sessions.end(idle);
             return Err(NotSelected::Busy);
         }
         let (id, now) = (self.policy.random(), self.now);
@@ -138,22 +139,23 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(key)
     }
 
-    /// Ends a session, and the exchanges of the session that await a body or a response, or are event streams. All
-    /// exchanges leave the session, because another session may get its key.
-    pub(super) fn end_session(&mut self, key: SessionKey) {
-        if key == SessionKey::NONE {
-            return;
-        }
-        self.sessions.end(key);
+    /// Ends the exchanges of a session that has ended, if they await a body or a response, or are event streams. All
+    /// exchanges leave the session, because another session may get its key. Returns whether there was an exchange.
+    pub(super) fn end_exchanges(&mut self, server: &Server<'_>, key: SessionKey) -> bool {
         self.replay.forget(key);
-        for index in 0..u16::try_from(self.exchanges.len()).unwrap_or(u16::MAX) {
-            let Some(slot) = self.exchanges.slot_mut(index).filter(|slot| slot.session == key) else {
-                continue;
-            };
+        let mut has_left = false;
+        while let Some(index) = self.exchanges.position(|slot| slot.session == key)
+            && let Some(slot) = self.exchanges.slot_mut(index)
+        {
+            has_left = true;
             slot.session = SessionKey::NONE;
             slot.flags.remove(Flags::NEW_SESSION);
             match slot.phase {
-                Phase::Body | Phase::Waiting => self.refuse(index, GONE, None),
+                Phase::Body => self.refuse(index, GONE, None),
+                Phase::Waiting => {
+                    let id = server.request_on(slot.stream).filter(|_| !slot.flags.has(Flags::BATCH));
+                    self.refuse(index, GONE, id.map(Json::bytes));
+                }
                 // The end of a stream would make an incomplete response in pieces look complete.
                 Phase::Stream if slot.flags.has(Flags::PIECES) => self.cut(index),
                 Phase::Stream => self.end_stream(index),
@@ -162,6 +164,7 @@ impl<P: Policy> HttpServer<'_, P> {
                 Phase::Free | Phase::Queued | Phase::Ending | Phase::Closing => {}
             }
         }
+        has_left
     }
 
     /// Ends the session that an `initialize` has created, if the client has not received the id of the session.
@@ -170,7 +173,7 @@ impl<P: Policy> HttpServer<'_, P> {
         if Self::has(slot, Flags::NEW_SESSION) && !slot.flags.has(Flags::HEAD_SENT) {
             slot.flags.remove(Flags::NEW_SESSION);
             let key = core::mem::take(&mut slot.session);
-            self.end_session(key);
+            self.sessions.end(key);
         }
     }
 

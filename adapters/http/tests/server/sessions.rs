@@ -159,7 +159,8 @@ fn delete_ends_the_session() {
     let reply = harness.ask(&delete(&session));
     assert_eq!((reply.status, reply.field("content-length")), (204, ""));
     assert!(harness.reply(general).ended && harness.reply(stream).ended);
-    assert_eq!(harness.reply(waiting).status, 404);
+    let reply = harness.reply(waiting);
+    assert!(reply.status == 404 && reply.body.starts_with(r#"{"jsonrpc":"2.0","id":1,"error""#), "{reply:?}");
     assert_eq!(harness.events[2..], ["cancelled Some(0)", "cancelled Some(1)"]);
     for request in [delete(&session), get(&session), Request::old(PING, &session)] {
         assert_eq!(harness.ask(&request).status, 404);
@@ -266,7 +267,8 @@ fn queued_message_of_an_ended_session_is_refused() {
         harness.pass(*id, request, request.body.as_bytes(), true);
     }
     assert_eq!(harness.ask(&delete(&session)).status, 204);
-    assert_eq!(ids.map(|id| harness.reply(id).status), [404, 404]);
+    // The core server has the first message already.
+    assert_eq!(ids.map(|id| harness.reply(id).status), [200, 404]);
     assert_eq!(harness.http.open_exchanges(), 0);
 }
 
