@@ -4,8 +4,9 @@ use std::io;
 use std::net::{TcpListener, TcpStream};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
+use std::time::Duration;
 
 use mcp_proto::server::Event;
 use mcp_proto_handles::{AcceptRetry, ServeError, ServerSettings, SharedObserver, Stop};
@@ -100,7 +101,8 @@ impl Serve<'_> {
 
     /// Like [`listen`](Serve::listen), with a separate handler for each connection, so a handler may contain state.
     ///
-    /// `new_handler` receives the address of the client, and returns the handler of the connection.
+    /// `new_handler` receives the address of the client, and returns the handler of the connection. A panic of
+    /// `new_handler` closes all connections and propagates to the caller.
     ///
     /// ```no_run
     /// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
@@ -159,6 +161,12 @@ impl Serve<'_> {
                     Ok(None) => break,
                     Ok(Some((stream, address))) => {
                         retry.succeeded();
+                        // The scope passes on a panic after the end of all connections, so the connections must end.
+                        let handler = catch_unwind(AssertUnwindSafe(|| new_handler(address)));
+                        let handler = handler.unwrap_or_else(|panic| {
+                            stop.within(Duration::ZERO);
+                            resume_unwind(panic)
+                        });
                         let settings = self.settings.connection(None);
                         let (stop, workers) = (Some(stop.clone()), workers.share());
                         let connection = match observer.clone() {
@@ -167,7 +175,6 @@ impl Serve<'_> {
                                 Connection::Observed(Box::new(Observed { observer, settings, stop, workers }))
                             }
                         };
-                        let handler = new_handler(address);
                         // Boxed, because the start of a thread copies the closure to its stack several times.
                         let serve: Box<dyn FnOnce() + Send> = Box::new(move || {
                             let _permit = permit;

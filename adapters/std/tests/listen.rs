@@ -198,6 +198,25 @@ fn handler_panic_ends_only_its_connection() {
 }
 
 #[test]
+fn panic_of_new_handler_ends_the_server_at_once() {
+    within(TEST_TIMEOUT, || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut is_first = true;
+        let new_handler = move |_| {
+            assert!(std::mem::take(&mut is_first), "expected panic");
+            handler
+        };
+        let server = thread::spawn(move || Serve::new(&CONFIG).listen_with(listener, new_handler));
+        let open = client(TcpStream::connect(address).unwrap(), Connect::Automatic);
+        let mut refused = TcpStream::connect(address).unwrap();
+        assert!(server.join().is_err());
+        assert_eq!(open.ping(), Err(CallError::Closed));
+        assert_eq!(refused.read(&mut [0]).unwrap(), 0);
+    });
+}
+
+#[test]
 fn observer_receives_messages_of_all_connections() {
     struct Count(usize);
     impl Observer for Count {

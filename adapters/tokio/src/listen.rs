@@ -104,7 +104,8 @@ impl Serve<'static> {
 
     /// Like [`listen`](Serve::listen), with a separate handler for each connection, so a handler may contain state.
     ///
-    /// `new_handler` receives the address of the client, and returns the handler of the connection.
+    /// `new_handler` receives the address of the client, and returns the handler of the connection. A panic of
+    /// `new_handler` closes all connections and propagates to the caller.
     ///
     /// ```no_run
     /// # use mcp_proto_tokio::server::{Event, ServerConfig, Tool, Tools};

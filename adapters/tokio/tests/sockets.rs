@@ -3,7 +3,7 @@
 
 use crate::peer::SOON;
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
-use mcp_proto_tokio::{Connector, Serve, ServerHandle};
+use mcp_proto_tokio::{CallError, Connector, Serve, ServerHandle};
 use tokio::time::timeout;
 
 static TOOLS: Tools = Tools::new(&[Tool::new("echo", "{}")]);
@@ -37,4 +37,21 @@ async fn unix_and_tcp_sockets_work() {
     }
     timeout(SOON, unix).await.unwrap().unwrap().unwrap();
     timeout(SOON, tcp).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn panic_of_new_handler_ends_the_server_at_once() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut is_first = true;
+    let new_handler = move |_| {
+        assert!(std::mem::take(&mut is_first), "expected panic");
+        |_: Event<'_>, _: &ServerHandle| {}
+    };
+    let server = tokio::spawn(Serve::new(&CONFIG).listen_with(listener, new_handler));
+    let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let open = Connector::new("test", "1").stream(stream).await.unwrap();
+    let _refused = tokio::net::TcpStream::connect(address).await.unwrap();
+    assert!(timeout(SOON, server).await.unwrap().is_err());
+    assert_eq!(timeout(SOON, open.ping()).await.unwrap(), Err(CallError::Closed));
 }
