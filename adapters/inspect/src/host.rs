@@ -1,7 +1,8 @@
 //! Responds to the server's requests, with values from the command line or the terminal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_proto::ClientCapabilities;
 use mcp_proto::client::{FieldKind, FieldView, FormView, InputRequest};
@@ -11,9 +12,38 @@ use mcp_proto_std::{InputResponse, Printable, ServerRequest};
 use crate::options::Arguments;
 use crate::quoted;
 
+/// The values of `--answer`, and the names of the fields that the server has requested.
+#[derive(Debug, Clone)]
+pub(crate) struct Answers {
+    values: Vec<(String, String)>,
+    requested: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Answers {
+    pub(crate) fn new(values: &[(String, String)]) -> Answers {
+        Answers { values: values.to_vec(), requested: Arc::default() }
+    }
+
+    /// Returns the value for a field that the server has requested, or `None` without a value.
+    fn value(&self, name: &str) -> Option<String> {
+        self.requested.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+        self.values.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    }
+
+    /// Returns an error for a value whose field the server has not requested.
+    pub(crate) fn check_use(&self) -> Result<(), String> {
+        let requested = self.requested.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.values.iter().find(|(name, _)| !requested.contains(name)) {
+            Some((name, _)) => Err(format!("--answer {name}: the server has not requested this field")),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Returns the client's capabilities, and the handler for the server's requests.
 pub(crate) fn server_request_handler(
     arguments: &Arguments,
+    answers: Answers,
 ) -> (ClientCapabilities, impl FnMut(&ServerRequest) -> InputResponse + Send + 'static) {
     use ClientCapabilities as C;
     let mut declared = C::ELICITATION_FORM.with(C::ELICITATION_URL);
@@ -24,7 +54,7 @@ pub(crate) fn server_request_handler(
         declared = declared.with(C::SAMPLING);
     }
     let roots: Vec<_> = arguments.roots.iter().map(|folder| (uri(folder), folder.clone())).collect();
-    let (sample, answers) = (arguments.sample.clone(), arguments.answers.clone());
+    let sample = arguments.sample.clone();
     let handler = move |request: &ServerRequest| match request.input() {
         InputRequest::Roots => InputResponse::roots(roots.clone()),
         InputRequest::Sample(sampled) => {
@@ -35,7 +65,7 @@ pub(crate) fn server_request_handler(
         }
         InputRequest::OpenUrl(page) => {
             say!("the server asks you to open {}\n  {}", page.url(), page.message());
-            match option_value(&answers, "open").or_else(|| prompt_user("open it (yes or no)")) {
+            match answers.value("open").or_else(|| prompt_user("open it (yes or no)")) {
                 Some(answer) if answer == "yes" => InputResponse::agree(),
                 _ => InputResponse::decline(),
             }
@@ -51,13 +81,12 @@ pub(crate) fn server_request_handler(
 
 /// Fills in a form, field by field. A field without a value keeps its default, or is omitted. Declines if a required
 /// field has no value.
-fn fill_in(form: &FormView<'_>, answers: &[(String, String)]) -> InputResponse {
+fn fill_in(form: &FormView<'_>, answers: &Answers) -> InputResponse {
     let mut content = BTreeMap::new();
     for field in form.fields() {
         let name = field.name().to_string();
-        let text = option_value(answers, &name)
-            .or_else(|| prompt_user(&label(&field)))
-            .filter(|text| !text.is_empty());
+        let text =
+            answers.value(&name).or_else(|| prompt_user(&label(&field))).filter(|text| !text.is_empty());
         let value = text.map(|text| value(&field, &text)).or(field.default().map(|json| json.to_string()));
         match value {
             Some(value) => _ = content.insert(name, value),
@@ -103,11 +132,6 @@ fn value(field: &FieldView<'_>, text: &str) -> String {
         }
         _ => quoted(text),
     }
-}
-
-/// Returns the value of the option `--answer` for this name, or `None` if there is none.
-fn option_value(answers: &[(String, String)], name: &str) -> Option<String> {
-    answers.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
 }
 
 /// Shows a prompt and reads a line from the terminal. Returns `None` if stdin is not a terminal, or has ended.

@@ -99,7 +99,8 @@ fn inspect(arguments: &Arguments) -> Result<ExitCode, String> {
 /// failure.
 fn connect(arguments: &Arguments, observed: Observed) -> Result<(), String> {
     let (shown, all_shown) = channel::<()>();
-    let (declared, handler) = host::server_request_handler(arguments);
+    let answers = host::Answers::new(&arguments.answers);
+    let (declared, handler) = host::server_request_handler(arguments, answers.clone());
     let timeout = Millis(u64::try_from(arguments.timeout.as_millis()).unwrap_or(u64::MAX));
     let connector = Connector::new("mcp-inspect", env!("CARGO_PKG_VERSION"))
         .connect(arguments.connect)
@@ -129,7 +130,7 @@ fn connect(arguments: &Arguments, observed: Observed) -> Result<(), String> {
             connector.spawn(command).map_err(|error| format!("cannot connect to {program}: {error}"))?
         }
     };
-    let outcome = run_options(&client, arguments);
+    let outcome = run_options(&client, arguments).and_then(|()| answers.check_use());
     client.close();
     drop(client);
     let _ = all_shown.recv();

@@ -38,7 +38,8 @@ Requests, performed in this order:
 
 Responses to requests of the server:
   --answer NAME=VALUE      fill in this field of forms (may be repeated); open=yes agrees to open addresses.
-                           Without this option, the terminal asks for the value
+                           Without this option, the terminal asks for the value. A field that the server does not
+                           request is an error
   --roots DIR              report this folder as a root (may be repeated)
   --sample TEXT            answer requests for a model response with this text
 
@@ -50,7 +51,7 @@ Connection:
   --header NAME=VALUE      add this field to every HTTP request (may be repeated)
 
 Diagnosis:
-  --trace                  show every message
+  --trace                  show every message on stderr, but only its first 160 characters if stderr is a terminal
   --check                  run a set of requests in every revision, and report violations of the specification. Calls
                            only the tools of --call. The exit code is 1 if there is a violation. For a URL, check the
                            lists and the requests of the other options

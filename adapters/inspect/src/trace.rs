@@ -1,12 +1,14 @@
 //! An observer that prints the messages as a sequence diagram on stderr.
 
+use std::io::{IsTerminal, stderr};
+
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind};
 use mcp_proto::{Direction, Observer, ProtocolError};
 
 /// Approximate width of the diagram, in characters.
 const WIDTH: usize = 64;
-/// Maximum number of characters of a message that are shown below its arrow.
+/// Maximum number of characters of a message that are shown below its arrow in a terminal.
 const SHOWN: usize = 160;
 
 #[derive(Debug, Default)]
@@ -30,8 +32,10 @@ impl Observer for Trace {
             Direction::In => note!("   |<- {label} {dashes}|"),
         }
         let text = String::from_utf8_lossy(line);
-        let more = if text.chars().count() > SHOWN { "…" } else { "" };
-        note!("   |     {}{more}", text.chars().take(SHOWN).collect::<String>());
+        match text.char_indices().nth(SHOWN).filter(|_| stderr().is_terminal()) {
+            Some((end, _)) => note!("   |     {}…", &text[..end]),
+            None => note!("   |     {text}"),
+        }
     }
 }
 

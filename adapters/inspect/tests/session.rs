@@ -160,3 +160,44 @@ cat > /dev/null"#;
         assert!(text.contains(escaped), "{escaped} is missing in\n{text}");
     }
 }
+
+/// A server that knows only the handshake, and whose tool requests a form.
+#[cfg(unix)]
+const FORM_SERVER: &str = r#"next() { read -r line; case $line in *notifications*) read -r line ;; esac; id=${line#*\"id\":}; id=${id%%,*}; }
+answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+next
+answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+next
+answer '{"tools":[{"name":"paint","description":"Paints a house in the color that the user chooses in a form, and then paints it once more in the same color, as the first coat is never enough in this town.","inputSchema":{"type":"object"}}]}'
+next
+echo '{"jsonrpc":"2.0","id":"form","method":"elicitation/create","params":{"message":"Which?","requestedSchema":{"type":"object","properties":{"color":{"type":"string"}}}}}'
+read -r line
+answer '{"content":[{"type":"text","text":"painted"}]}'
+cat > /dev/null"#;
+
+#[test]
+#[cfg(unix)]
+fn answer_for_an_unknown_field_is_an_error() {
+    for (answers, code, expected) in [
+        (&["color=red"][..], 0, "answered {\"color\":\"red\"}"),
+        (&["color=red", "colour=red"], 1, "--answer colour: the server has not requested this field"),
+        (&["color=red", "open=yes"], 1, "--answer open: the server has not requested this field"),
+    ] {
+        let mut inspect = inspect();
+        inspect.args(["--era", "legacy", "--call", "paint"]);
+        answers.iter().for_each(|answer| _ = inspect.args(["--answer", answer]));
+        let output = inspect.args(["--", "sh", "-c", FORM_SERVER]).stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains("painted") && text.contains(expected), "{answers:?}\n{text}");
+        assert_eq!(output.status.code(), Some(code), "{answers:?}\n{text}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn trace_shows_whole_messages_without_a_terminal() {
+    let mut inspect = inspect();
+    let inspect = inspect.args(["--era", "legacy", "--trace", "--", "sh", "-c", FORM_SERVER]);
+    let text = String::from_utf8(inspect.stdin(Stdio::null()).output().unwrap().stderr).unwrap();
+    assert!(text.contains("in this town.\",\"inputSchema\":{\"type\":\"object\"}}]}}\n"), "{text}");
+}
