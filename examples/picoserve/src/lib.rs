@@ -8,6 +8,7 @@ use heapless::{String, Vec};
 use mcp_proto::Millis;
 use mcp_proto_embedded::HttpShared;
 use mcp_proto_http::HeaderFields;
+use mcp_proto_http::http1::{ChunkHead, LAST_CHUNK};
 use mcp_proto_http::server::{ExchangeId, Method, Policy, REFUSAL_SIZE, Refusal, RequestHead, ResponseHead};
 use picoserve::ResponseSent;
 use picoserve::io::{Read, Write};
@@ -79,6 +80,7 @@ impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, P
             body_length: u64::try_from(request.body_connection.content_length()).ok(),
             fields: &fields,
         };
+        let takes_chunks = request.parts.http_version() == "HTTP/1.1";
         let begun = self.shared.with(|http, _| http.begin(&head, (self.now)()));
         let response = match begun {
             Some(Ok(id)) => {
@@ -96,7 +98,10 @@ impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, P
                     let output = http.output(id);
                     is_known(output.head, output.is_cut || self.shared.is_closed())
                 });
-                head.await.map(|head| (head, Body::Exchange(exchange)))
+                head.await.map(|head| {
+                    let is_chunked = takes_chunks && head.length.is_none() && head.status != 204;
+                    (head, Body::Exchange { exchange, is_chunked })
+                })
             }
             Some(Err(refusal)) => Some((refusal.write(&mut [0; REFUSAL_SIZE]).0, Body::Refusal(refusal))),
             None => None,
@@ -113,10 +118,10 @@ impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, P
 /// The header field that names the missing authorization.
 const CHALLENGE: &str = "www-authenticate";
 
-/// Writes a response. The end of the connection ends the response, so an event stream needs no chunks.
-async fn respond<R: Read, W: ResponseWriter<Error = R::Error>, B: CustomBody>(
+/// Writes a response. The end of the connection ends the response of a client of HTTP/1.0, which has no chunks.
+async fn respond<R: Read, W: ResponseWriter<Error = R::Error>, P: Policy, const N: usize>(
     head: &ResponseHead,
-    body: B,
+    body: Body<'_, '_, '_, '_, P, N>,
     connection: Connection<'_, R>,
     response_writer: W,
 ) -> Result<ResponseSent, W::Error> {
@@ -131,7 +136,8 @@ async fn respond<R: Read, W: ResponseWriter<Error = R::Error>, B: CustomBody>(
     });
     let challenge = head.challenge.as_ref().map(|challenge| (CHALLENGE, challenge.as_str()));
     let copied = copied.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let fields: Vec<(&str, &str), 9> = copied.chain(challenge).collect();
+    let encoding = body.is_chunked().then_some(("transfer-encoding", "chunked"));
+    let fields: Vec<(&str, &str), 10> = copied.chain(challenge).chain(encoding).collect();
     let response = CustomResponse::build(StatusCode::new(head.status)).with_headers(&fields[..]);
     response.with_body(body).write_to(connection, response_writer).await
 }
@@ -139,16 +145,22 @@ async fn respond<R: Read, W: ResponseWriter<Error = R::Error>, B: CustomBody>(
 /// The body of a response.
 enum Body<'m, 's, 'a, 'b, P: Policy, const N: usize> {
     Refusal(Refusal),
-    Exchange(Exchange<'m, 's, 'a, 'b, P, N>),
+    Exchange { exchange: Exchange<'m, 's, 'a, 'b, P, N>, is_chunked: bool },
+}
+
+impl<P: Policy, const N: usize> Body<'_, '_, '_, '_, P, N> {
+    fn is_chunked(&self) -> bool {
+        matches!(self, Body::Exchange { is_chunked: true, .. })
+    }
 }
 
 impl<P: Policy, const N: usize> CustomBody for Body<'_, '_, '_, '_, P, N> {
     async fn write_response_body<W: Write>(self, mut writer: W) -> Result<(), W::Error> {
-        let exchange = match self {
+        let (exchange, is_chunked) = match self {
             Body::Refusal(refusal) => {
                 return writer.write_all(refusal.write(&mut [0; REFUSAL_SIZE]).1).await;
             }
-            Body::Exchange(exchange) => exchange,
+            Body::Exchange { exchange, is_chunked } => (exchange, is_chunked),
         };
         let Exchange { mcp: Mcp { shared, now }, id } = exchange;
         // picoserve has written the head.
@@ -159,14 +171,23 @@ impl<P: Policy, const N: usize> CustomBody for Body<'_, '_, '_, '_, P, N> {
                 let output = http.output(id);
                 let length = output.body.len().min(bytes.len());
                 bytes[..length].copy_from_slice(&output.body[..length]);
-                // picoserve cannot report a cut response as an error, so it ends the response. The client notices the
-                // missing bytes of `Content-Length`, or the missing response in the event stream.
-                let is_end =
-                    output.is_end && length == output.body.len() || length == 0 && shared.is_closed();
-                (length > 0 || is_end).then_some((length, is_end))
+                let is_cut = output.is_cut || length == 0 && !output.is_end && shared.is_closed();
+                let is_end = is_cut || output.is_end && length == output.body.len();
+                (length > 0 || is_end).then_some((length, is_end, is_cut))
             });
-            let (length, is_end) = next.await;
-            writer.write_all(&bytes[..length]).await?;
+            let (length, is_end, is_cut) = next.await;
+            match ChunkHead::new(length).filter(|_| is_chunked) {
+                Some(chunk) => {
+                    writer.write_all(chunk.as_bytes()).await?;
+                    writer.write_all(&bytes[..length]).await?;
+                    writer.write_all(ChunkHead::END).await?;
+                }
+                None => writer.write_all(&bytes[..length]).await?,
+            }
+            // The client notices a cut response by the missing last chunk, or the missing bytes of `Content-Length`.
+            if is_end && is_chunked && !is_cut {
+                writer.write_all(LAST_CHUNK).await?;
+            }
             writer.flush().await?;
             shared.with(|http, _| http.sent(id, length, now()));
             if is_end {
