@@ -31,6 +31,8 @@ struct TestServer {
     stop: Stop,
     /// Receives a message for each call of `wait` that has begun.
     waiting: Receiver<()>,
+    /// Receives a message for each call of `wait` that was cancelled.
+    cancelled: Receiver<()>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -41,13 +43,17 @@ impl TestServer {
         let stop = Stop::new();
         let server = Serve::new(&CONFIG).connections(connections).stopped_by(&stop);
         let (sender, waiting) = channel();
+        let (cancel_sender, cancelled) = channel();
         let thread = thread::spawn(move || {
             let served = server.http(listener, HttpAccess::new(&HTTP), |event, server| match event {
                 Event::Call(call) if call.name() == "panic" => panic!("a panic for the test"),
                 Event::Call(call) if call.name() == "wait" => {
                     let _ = sender.send(());
-                    server.run(call, |responder| {
-                        let _ = responder.sleep_unless_cancelled(LIMIT);
+                    let cancel_sender = cancel_sender.clone();
+                    server.run(call, move |responder| {
+                        if responder.sleep_unless_cancelled(LIMIT).is_err() {
+                            let _ = cancel_sender.send(());
+                        }
                     });
                 }
                 Event::Call(call) => call.text("7"),
@@ -55,7 +61,7 @@ impl TestServer {
             });
             served.unwrap();
         });
-        TestServer { address, stop, waiting, thread: Some(thread) }
+        TestServer { address, stop, waiting, cancelled, thread: Some(thread) }
     }
 
     fn connect(&self) -> TcpStream {
@@ -93,6 +99,18 @@ fn call(tool: &str) -> String {
     format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{fields}Content-Length: {length}\r\n\r\n{body}"
     )
+}
+
+/// Bytes of the next request precede the end of the input.
+#[test]
+fn disconnect_after_bytes_of_the_next_request_cancels_the_call() {
+    let server = TestServer::start(2);
+    let mut stream = server.connect();
+    stream.write_all(call("wait").replace("Host:", "Accept: application/json\r\nHost:").as_bytes()).unwrap();
+    server.waiting.recv_timeout(LIMIT).unwrap();
+    stream.write_all(b"POST").unwrap();
+    drop(stream);
+    server.cancelled.recv_timeout(LIMIT / 2).expect("the call is cancelled");
 }
 
 /// Calls `echo`. Returns `true` if the connection served the call.

@@ -173,7 +173,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
     /// # Errors
     /// The client has disconnected, or the server is closed.
     fn wait_for_output<'g>(
-        &self,
+        &mut self,
         mut machines: MutexGuard<'g, Machines<'i>>,
     ) -> io::Result<MutexGuard<'g, Machines<'i>>>
     where
@@ -195,14 +195,21 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         Ok(self.shared.lock())
     }
 
-    /// Returns `true` if the client has closed the connection. Leaves bytes of the next request unread.
-    fn has_disconnected(&self) -> bool {
-        let mut byte = [0];
+    /// Returns `true` if the client has closed the connection. Reads bytes of the next request, because the end of the
+    /// input follows them. If the input is full, returns `false`.
+    fn has_disconnected(&mut self) -> bool {
+        if self.unread.is_empty() {
+            self.unread = 0..0;
+        }
+        let Some(space @ [_, ..]) = self.input.get_mut(self.unread.end..) else { return false };
         let _ = self.stream.set_nonblocking(true);
-        let result = self.stream.peek(&mut byte);
+        let result = self.stream.read(space);
         let _ = self.stream.set_nonblocking(false);
         match result {
-            Ok(n) => n == 0,
+            Ok(n) => {
+                self.unread.end += n;
+                n == 0
+            }
             Err(error) => error.kind() != ErrorKind::WouldBlock,
         }
     }
