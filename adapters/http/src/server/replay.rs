@@ -240,6 +240,7 @@ impl<P: Policy> HttpServer<'_, P> {
                 self.pages.release(&mut slot.output);
                 slot.flags.remove(Flags::HEAD_SENT);
                 slot.flags.remove(Flags::NEW_SESSION);
+                slot.flags.remove(Flags::RELEASES);
                 slot.flags.add(Flags::TAKES_STREAM);
                 slot.flags.add(Flags::REPLACES);
             }

@@ -136,6 +136,30 @@ fn call_releases_its_connection_and_keeps_its_stream() {
     );
 }
 
+/// The connection that the server would have closed is lost before.
+#[test]
+fn connection_lost_before_its_release_is_not_released_again() {
+    for is_lost in [false, true] {
+        let mut harness = harness();
+        let session = harness.initialize("2025-11-25");
+        let id = harness.send(&Request::old(old_call(1, "defer"), &session)).unwrap();
+        harness.progress(0, 1);
+        let last = harness.reply(id).ids().last().unwrap().clone();
+        harness.stalled.push(id);
+        harness.progress(0, 2);
+        assert!(harness.http.release_connection(&harness.server, harness.tickets[0]));
+        if is_lost {
+            harness.http.close(id);
+        }
+        harness.run();
+        let resumed = harness.send(&resume(&session, &last)).unwrap();
+        let reply = harness.reply(resumed);
+        assert!(reply.events().len() == 1 && !reply.ended, "{is_lost}: {reply:?}");
+        harness.respond(0);
+        assert!(harness.reply(resumed).body.contains("late"));
+    }
+}
+
 /// An unknown id is refused, and events of another session stay secret.
 #[test]
 fn unknown_event_id_is_refused() {
