@@ -90,7 +90,7 @@ pub struct Exchange<'b> {
     pub(super) is_complete: bool,
     /// The time at which the client closes the exchange. [`HttpClient::body`](super::HttpClient::body) sets this time
     /// after a response has arrived on the stream of a request. [`limit`](Exchange::limit) sets this time for an
-    /// exchange that sends a notification or a response.
+    /// exchange without a request that ends it.
     /// [`close_legacy_stream`](super::HttpClient::close_legacy_stream) sets this time to zero.
     pub(super) closes_at: Option<Millis>,
     /// The exchange of the cancelled request, if this exchange sends a cancellation.
@@ -216,11 +216,19 @@ impl<'b> Exchange<'b> {
         self.progress = Progress::Events;
     }
 
-    /// Starts the time limit of an exchange that sends a notification or a response, unless the limit has started. Has
-    /// no effect on any other exchange.
+    /// Starts the time limit of an exchange that sends a notification or a response, unless the limit has started. The
+    /// limit includes the body of the response. Also limits the body of the response to a request of HTTP+SSE. Has no
+    /// effect on any other exchange, because the timeout of its request ends the exchange.
     pub(super) fn limit(&mut self, now: Millis) {
         const MAX_TIME: Millis = Millis::seconds(30);
-        if self.progress == Progress::Sent && matches!(self.purpose, Purpose::OneWay | Purpose::Initialized) {
+        let is_limited = match self.purpose {
+            Purpose::OneWay | Purpose::Initialized => {
+                matches!(self.progress, Progress::Sent | Progress::Dropped)
+            }
+            Purpose::LegacyRequest => self.progress == Progress::Dropped,
+            _ => false,
+        };
+        if is_limited {
             self.closes_at.get_or_insert(now.plus(MAX_TIME));
         }
     }
@@ -230,7 +238,7 @@ impl<'b> Exchange<'b> {
     pub(super) fn deadline(&self) -> Option<Millis> {
         match self.progress {
             Progress::Due(at) => Some(at),
-            Progress::Events | Progress::Sent => self.closes_at,
+            Progress::Events | Progress::Sent | Progress::Dropped => self.closes_at,
             _ => None,
         }
     }

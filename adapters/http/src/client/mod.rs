@@ -259,7 +259,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     ///
     /// Also returns an exchange whose stream is still open one second after a response has arrived on the stream. This
     /// response may belong to another request. Also returns an exchange that has sent a notification or a response, if
-    /// the server has not responded for 30 seconds. Also returns a stream of HTTP+SSE that is no longer needed. For
+    /// the response has not ended after 30 seconds. Also returns a stream of HTTP+SSE that is no longer needed. For
     /// these exchanges, [`request`](HttpClient::request) returns `None`: close the HTTP exchange, and pass its end to
     /// [`finish`](HttpClient::finish).
     pub fn poll(&mut self, now: Millis) -> Option<ExchangeId> {
@@ -271,9 +271,10 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         let id = exchange.id(index);
         match exchange.progress {
             Progress::Due(_) => (exchange.progress, exchange.retry_after) = (Progress::Sent, Millis::ZERO),
-            _ => {
-                exchange.progress = Progress::Dropped;
-                if exchange.purpose == Purpose::Initialized {
+            progress => {
+                (exchange.progress, exchange.closes_at) = (Progress::Dropped, None);
+                // After a response, the client already listens.
+                if exchange.purpose == Purpose::Initialized && progress == Progress::Sent {
                     self.listen(now);
                 }
             }

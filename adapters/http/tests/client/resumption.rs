@@ -171,3 +171,38 @@ fn exchange_of_an_unanswered_notification_ends_after_30_seconds() {
         assert_eq!(harness.http.next_deadline(), None);
     });
 }
+
+/// The server accepts each notification with an event stream that it never ends.
+#[test]
+fn endless_response_to_a_notification_ends_after_30_seconds() {
+    with_harness(Connect::Automatic, 64, |mut harness| {
+        harness.connect_stateless();
+        for _ in 0..8 {
+            harness.client.notify("notifications/example", |_| {}).unwrap();
+            let notification = harness.request();
+            assert_eq!(harness.http.head(notification.exchange, 200, &Fields(&[EVENTS])), Head::Body);
+            harness.pass(notification.exchange, ":\n\n");
+            let end = Millis(harness.now.0 + 30_000);
+            assert_eq!(harness.http.next_deadline(), Some(end));
+            harness.now = end;
+            harness.close_due();
+            assert_eq!(std::mem::take(&mut harness.closed), [notification.exchange]);
+            assert_eq!(harness.http.next_deadline(), None);
+        }
+    });
+}
+
+/// The server accepts `notifications/initialized` with an event stream that it never ends.
+#[test]
+fn endless_response_to_initialized_opens_one_stream_of_the_session() {
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        let initialized = harness.connect_until_initialized();
+        assert_eq!(harness.http.head(initialized.exchange, 200, &Fields(&[EVENTS])), Head::Body);
+        assert_eq!(harness.request().method, Method::Get);
+        harness.now.0 += 30_000;
+        harness.close_due();
+        assert_eq!(harness.closed, [initialized.exchange]);
+        harness.run();
+        assert!(harness.sent.is_empty());
+    });
+}
