@@ -164,7 +164,6 @@ impl Monitor {
     ) {
         let known = methods::ALL.iter().find(|method| method.name == name);
         let Some(method) = known.filter(|method| method.is_request == is_request) else {
-            request.flaw = request.flaw.or(Some(Flaw::Method));
             if known.is_some() {
                 let kind = if is_request { "a notification" } else { "a request" };
                 report.add(Rule::MessageShape, format!("the method is {kind}"));
@@ -174,8 +173,9 @@ impl Monitor {
                     "neither the specification nor a declared extension has the method",
                 );
             } else {
-                request.flaw = None;
+                return;
             }
+            request.flaw = request.flaw.or(Some(Flaw::Method));
             return;
         };
         let Some(revision) = report.revision else { return };
