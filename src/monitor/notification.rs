@@ -14,6 +14,7 @@ use crate::protocol::level::Level;
 use crate::protocol::meta::SUBSCRIPTION_ID;
 use crate::protocol::methods;
 use crate::protocol::objects::view::text;
+use crate::protocol::revision::Revision;
 use crate::rpc::is_id;
 use crate::time::Millis;
 
@@ -36,7 +37,9 @@ impl Monitor {
         if message.flaw.is_some() {
             return;
         }
-        if let (Some(revision), Some(shapes)) = (report.revision, schema::shapes(method))
+        // All revisions have the required members of the oldest one.
+        let revision = report.revision.unwrap_or(Revision::OLDEST);
+        if let Some(shapes) = schema::shapes(method)
             && !report.check(Rule::ParamsShape, &shapes.params, params, revision)
         {
             return;
@@ -68,7 +71,7 @@ impl Monitor {
         sender: Sender,
         id: Option<Json<'_>>,
         is_token: bool,
-    ) -> Option<crate::protocol::revision::Revision> {
+    ) -> Option<Revision> {
         let key = requests::key(id?);
         let requests = &mut self.dialogue.party(sender).requests;
         let request = if is_token { requests.by_token(&key) } else { requests.get_mut(&key) };
