@@ -1,7 +1,9 @@
 //! Checks notifications.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use super::requests::{self, Lookup, Request};
@@ -9,11 +11,11 @@ use super::rule::Rule;
 use super::session::{Catalog, Session, is_declared, required_capability};
 use super::violation::{Report, Sender};
 use super::{Monitor, schema};
-use crate::json::{Decimal, Json};
+use crate::json::{Decimal, Json, Str};
 use crate::protocol::level::Level;
 use crate::protocol::meta::SUBSCRIPTION_ID;
 use crate::protocol::methods;
-use crate::protocol::objects::view::text;
+use crate::protocol::objects::view::{member, text};
 use crate::protocol::revision::Revision;
 use crate::rpc::is_id;
 use crate::time::Millis;
@@ -66,12 +68,7 @@ impl Monitor {
     }
 
     /// Returns the revision of the request in flight that `sender` has sent with this id or progress token.
-    fn revision_of(
-        &mut self,
-        sender: Sender,
-        id: Option<Json<'_>>,
-        is_token: bool,
-    ) -> Option<Revision> {
+    fn revision_of(&mut self, sender: Sender, id: Option<Json<'_>>, is_token: bool) -> Option<Revision> {
         let key = requests::key(id?);
         let requests = &mut self.dialogue.party(sender).requests;
         let request = if is_token { requests.by_token(&key) } else { requests.get_mut(&key) };
@@ -210,7 +207,12 @@ impl Monitor {
         let request = tag.and_then(|tag| self.dialogue.client.requests.get_mut(&requests::key(tag)));
         match request.and_then(|request| request.subscription.as_mut()) {
             Some(subscription) => {
-                subscription.acknowledged = params.get("notifications").map(|filter| filter.to_string());
+                let filter = member(params, "notifications");
+                let requested = filter_entries(Json::trusted(subscription.filter.as_bytes()));
+                let exceeds = !is_late && !filter_entries(filter).is_subset(&requested);
+                let text = "the acknowledgment includes changes that the subscription does not request";
+                report.add_if(exceeds, Rule::Subscription, text);
+                subscription.acknowledged = Some(filter.to_string());
             }
             None => {
                 let text = "the acknowledgment belongs to no subscription";
@@ -255,6 +257,16 @@ impl Monitor {
         let is_late = request.cancelled.is_some_and(|at| now.since(at) > window);
         report.add_if(is_late, Rule::CancelledAnswered, "the subscription was cancelled");
     }
+}
+
+/// Returns the kinds of changes of a filter, and the entries of its lists, each with its kind.
+fn filter_entries(filter: Json<'_>) -> BTreeSet<(String, String)> {
+    let entries = |(kind, value): (Str<'_>, Json<'_>)| {
+        let whole = value.boolean().filter(|is_on| *is_on).map(|_| String::new());
+        let entries = whole.into_iter().chain(value.elements().map(requests::key));
+        entries.map(|entry| (kind.to_string(), entry)).collect::<Vec<_>>()
+    };
+    filter.members().flat_map(entries).collect()
 }
 
 /// Returns whether `number` may be greater than `other`. A `Decimal` keeps at least the first 18 digits of a number.

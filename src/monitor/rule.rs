@@ -158,7 +158,7 @@ rules! {
     /// A server reports changes of resources to subscribers only.
     ResourceUpdated = "resource-updated", Must, "Resources, Subscriptions";
 
-    /// A subscription begins with its acknowledgment, and its notifications have its id.
+    /// A subscription begins with an acknowledgment of requested changes, and its notifications have its id.
     Subscription = "subscription", Must, "Subscriptions";
     /// Only `tools/call`, `prompts/get` and `resources/read` may require input. The client has declared the capability.
     InputRequired = "input-required", Must, "Multi round-trip requests";
