@@ -245,14 +245,15 @@ impl ServerState<'_> {
         let Some(mut chunks) = self.chunk_state(ticket).filter(|chunks| !chunks.has(PAUSED)) else {
             return 0;
         };
+        // In message mode, the request of an event may have reserved the space, or its response may have an error, which
+        // the error of this chunk must not replace.
+        if self.has_pending_response() || self.peer.pending_error.is_some() {
+            self.peer.output.await_piece_space();
+            return 0;
+        }
         if chunks.flags & BLOB != kind {
             self.end_chunks(ticket, true, None);
             self.peer.pending_error = Some(ProtocolError::InvalidReply);
-            return 0;
-        }
-        // In message mode, the request of an event may have reserved the space.
-        if self.has_pending_response() {
-            self.peer.output.await_piece_space();
             return 0;
         }
         let mut out = self.peer.output.piece_writer(RESERVED);

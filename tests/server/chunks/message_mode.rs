@@ -301,3 +301,29 @@ fn transport_without_pieces_refuses_chunked_responses() {
         assert_eq!(streams.message(1)["id"], 7);
     });
 }
+
+#[test]
+fn chunk_of_the_wrong_kind_hides_no_earlier_error() {
+    for (is_answered, error) in [(true, "ProtocolError(ReplyTooLarge"), (false, "ProtocolError(Unanswered)")]
+    {
+        with_streams(SMALL, |mut streams| {
+            let ticket = streams.open(1, CONTENTS[0]);
+            streams.run();
+            assert!(streams.post(2, &CONTENTS[0].request(REVISION)));
+            assert!(matches!(streams.server.poll(streams.now), Action::Event));
+            let event = streams.server.event().unwrap();
+            if is_answered {
+                CONTENTS[0].respond_at_once(event, &[b'x'; 999]);
+            }
+            while let Ok(mut chunks) = streams.server.chunks(ticket) {
+                assert_eq!(chunks.blob(b"x"), 0);
+                streams.run();
+            }
+            let [first, second] = [0, 1].map(|at| streams.events.get(at).map_or("", String::as_str));
+            assert!(first.starts_with(error), "{:?}", streams.events);
+            assert!(second.starts_with("Writable"), "{:?}", streams.events);
+            assert_eq!(streams.events.last().unwrap(), "ProtocolError(InvalidReply)");
+            assert_eq!(streams.message(1)["result"]["isError"], true);
+        });
+    }
+}
