@@ -76,6 +76,16 @@ impl Known {
         !self.is_removed && matches!(self.status(), "working" | "input_required")
     }
 
+    /// Returns whether the task ends without an event: a call that has become a task, and has ended.
+    fn is_ended_call(&self) -> bool {
+        matches!(self.handle, Handle::Call(_)) && !self.is_open()
+    }
+
+    /// Returns whether the server may have removed the task without an event.
+    fn may_be_gone(&self, now: Millis) -> bool {
+        self.is_ended_call() && self.ttl.is_some_and(|ttl| self.created.plus(ttl) <= now)
+    }
+
     /// Updates the status of an open task according to its input requests.
     fn count_input(&mut self) {
         let status = if self.keys.is_empty() { "working" } else { "input_required" };
@@ -191,7 +201,7 @@ impl TaskModel {
     }
 
     fn live(&self) -> usize {
-        self.known.iter().filter(|it| !it.is_removed).count()
+        self.known.iter().filter(|it| !it.is_removed && !it.may_be_gone(self.now)).count()
     }
 
     /// Checks that the server may refuse to turn a call into a task, because the table of tasks may be full.
@@ -256,8 +266,8 @@ impl TaskModel {
             return Ok(());
         }
         let now = self.now;
-        let task = self.find(handle).filter(|it| !it.is_removed);
-        let task = task.ok_or_else(|| format!("{handle:?} is removed twice"))?;
+        let task = self.find(handle).filter(|it| !it.is_removed && !it.is_ended_call());
+        let task = task.ok_or_else(|| format!("{handle:?} is removed twice, or after its end"))?;
         task.is_removed = true;
         let is_early = has_expired && task.ttl.is_some_and(|ttl| task.created.plus(ttl) > now);
         check(!is_early, || format!("{task:?} expires too early"))
@@ -339,7 +349,7 @@ impl TaskModel {
     }
 
     fn check_request(&mut self, request: &Request, value: &Value) -> Result<(), String> {
-        let (error, result) = (&value["error"], &value["result"]);
+        let (error, result, now) = (&value["error"], &value["result"], self.now);
         if !request.is_certain {
             return Ok(());
         }
@@ -360,7 +370,7 @@ impl TaskModel {
             });
         };
         let message = error["message"].as_str().unwrap_or_default();
-        check(task.is_removed || !message.contains("unknown task"), || {
+        check(task.is_removed || task.may_be_gone(now) || !message.contains("unknown task"), || {
             format!("{} does not find {task:?}", request.method)
         })?;
         let statuses = &task.statuses[request.since..];
@@ -375,9 +385,8 @@ impl TaskModel {
             "tasks/result" => {
                 let is_over = message.contains("expired") || message.contains("cancelled");
                 let has_payload = !result.is_null() || error["code"] == 7;
-                check(!is_over || task.is_removed || task.status() == "cancelled", || {
-                    format!("{message}, but it is {task:?}")
-                })?;
+                let may_be_over = task.is_removed || task.may_be_gone(now) || task.status() == "cancelled";
+                check(!is_over || may_be_over, || format!("{message}, but it is {task:?}"))?;
                 let payload = if result.is_null() { error } else { result };
                 if has_payload { check_payload(task, payload) } else { Ok(()) }
             }
@@ -434,7 +443,7 @@ impl TaskModel {
                 check(accepts == task.is_open(), || format!("open is {accepts} for {task:?}"))?;
             }
             let due = task.read.zip(task.ttl).map(|(read, ttl)| read.plus(ttl));
-            let is_late = due.is_some_and(|due| due <= self.now) && !task.is_removed;
+            let is_late = due.is_some_and(|due| due <= self.now) && !task.is_removed && !task.is_ended_call();
             check(!is_late, || format!("{task:?} has not expired"))?;
         }
         Ok(())

@@ -147,7 +147,9 @@ impl Scene {
             }
             Event::Expired(ticket) => {
                 let at = known.iter().position(|it| it.call == Some(ticket)).expect("the call is known");
-                assert!(known.remove(at).due <= now, "the call expires too early");
+                let it = known.remove(at);
+                assert!(it.due <= now, "the call expires too early");
+                assert!(!matches!(it.expected, Expected::Ended(_)), "the task has ended before");
                 "expired"
             }
             Event::Writable => "writable",
@@ -165,6 +167,9 @@ impl Scene {
                 Wants::Idle => break,
             }
         }
+        // The task of a call that has ended expires without an event.
+        let (now, is_call) = (self.lines.now, |it: &Known| it.call.is_some());
+        self.known.retain(|it| !(is_call(it) && matches!(it.expected, Expected::Ended(_)) && it.due <= now));
         self.check();
     }
 

@@ -33,13 +33,18 @@ enum Stop {
 /// steps has set an event.
 pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> bool {
     while let Some(ticket) = table.slots.due(state.peer.now) {
-        if table.data(ticket).is_some_and(|data| data.state == TaskState::Reserved) {
+        let data = table.data(ticket);
+        if data.is_some_and(|data| data.state == TaskState::Reserved) {
             if convert(state, table, ticket) {
                 continue;
             }
             return false;
         }
+        let is_ended_call = data.is_some_and(|data| data.has_request && !data.is_open());
         state.end_task(table, ticket, TaskState::Removed);
+        if is_ended_call {
+            continue;
+        }
         state.pending_event = Some(PendingEvent::Task(TaskEvent::Expired(TaskTicket(ticket))));
         return true;
     }
