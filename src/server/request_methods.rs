@@ -147,8 +147,8 @@ macro_rules! request_methods {
 
             /// Advances the time of the server to `now`, a time of the clock of `poll`. An earlier time has no effect.
             ///
-            /// Call this method before [`defer`](Self::defer) if the application has worked for long since the last
-            /// poll.
+            /// Call this method before [`defer`](Self::defer) or [`Call::into_task`](crate::server::Call::into_task) if
+            /// the application has worked for long since the last poll.
             pub fn advance_time(&mut self, now: $crate::Millis) {
                 self.parts.reply.advance_time(now);
             }

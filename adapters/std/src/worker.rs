@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_proto::input::Input;
 use mcp_proto::server::{Change, Task, TaskTicket};
-use mcp_proto::{Level, SendError, Ticket};
+use mcp_proto::{Level, Millis, SendError, Ticket};
 use mcp_proto_handles::{ClientResponse, Defer, RequestError, ServerShared, block_on};
 use serde_core::Serialize;
 
@@ -203,6 +203,15 @@ impl ServerHandle {
         block_on(self.shared.is_watched(uri))
     }
 
+    /// Returns the current time of the server's clock.
+    ///
+    /// The handler passes this time to [`Call::advance_time`](mcp_proto::server::Call::advance_time) before
+    /// [`into_task`](mcp_proto::server::Call::into_task), so that the time to live of the task starts now.
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.shared.now()
+    }
+
     /// Updates or ends an MCP task from any thread, unless the task has ended.
     ///
     /// `update` runs in the event loop. If `update` returns [`SendError::Busy`], `update` runs again when the
@@ -211,8 +220,9 @@ impl ServerHandle {
     /// ```
     /// # use mcp_proto_std::server::{Call, TaskOptions};
     /// # use mcp_proto_std::ServerHandle;
-    /// fn measure(call: Call<'_>, server: &ServerHandle, random: [u8; 16]) {
+    /// fn measure(mut call: Call<'_>, server: &ServerHandle, random: [u8; 16]) {
     ///     let server = server.clone();
+    ///     call.advance_time(server.now());
     ///     match call.into_task(TaskOptions::new(random)) {
     ///         Ok(ticket) => drop(std::thread::spawn(move || {
     ///             // … the long work …

@@ -176,6 +176,21 @@ fn panic_of_an_update_fails_the_task() {
     });
 }
 
+#[test]
+fn time_to_live_starts_at_the_time_of_the_handle() {
+    let handler = |event: Event<'_>, server: &ServerHandle| {
+        let Event::Call(mut call) = event else { return };
+        thread::sleep(Duration::from_millis(700));
+        call.advance_time(server.now());
+        let ticket = call.into_task(TaskOptions::new([9; 16]).ttl(Millis(600))).expect("a task");
+        server.update_task(ticket, |task| task.complete(|result| result.text("42")));
+    };
+    test_with(connector(Connect::Stateless).tasks(LIMITS), handler, |client| {
+        let result = client.call_tool_with("slow", &NO_ARGUMENTS, OPTIONS, |_| {}).unwrap();
+        assert_eq!(result.text().as_deref(), Some("42"));
+    });
+}
+
 /// Waits, and returns a text.
 #[tool(blocking, task_support = optional)]
 fn wait() -> &'static str {

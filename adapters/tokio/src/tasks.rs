@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mcp_proto::input::Input;
 use mcp_proto::server::{Change, Task, TaskTicket};
-use mcp_proto::{Level, SendError, Ticket};
+use mcp_proto::{Level, Millis, SendError, Ticket};
 use mcp_proto_handles::{ClientResponse, Defer, RequestError, Responder, Serialize, ServerShared};
 use tokio::sync::Semaphore;
 
@@ -247,6 +247,15 @@ impl ServerHandle {
         self.shared.is_watched(uri).await
     }
 
+    /// Returns the current time of the server's clock.
+    ///
+    /// The handler passes this time to [`Call::advance_time`](mcp_proto::server::Call::advance_time) before
+    /// [`into_task`](mcp_proto::server::Call::into_task), so that the time to live of the task starts now.
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.shared.now()
+    }
+
     /// Updates or ends an MCP task, unless the task has ended.
     ///
     /// `update` runs in the event loop. If `update` returns [`SendError::Busy`], `update` runs again when the
@@ -255,8 +264,9 @@ impl ServerHandle {
     /// ```
     /// # use mcp_proto::server::{Call, TaskOptions};
     /// # use mcp_proto_tokio::ServerHandle;
-    /// fn measure(call: Call<'_>, server: &ServerHandle, random: [u8; 16]) {
+    /// fn measure(mut call: Call<'_>, server: &ServerHandle, random: [u8; 16]) {
     ///     let server = server.clone();
+    ///     call.advance_time(server.now());
     ///     match call.into_task(TaskOptions::new(random)) {
     ///         Ok(ticket) => drop(tokio::spawn(async move {
     ///             // … the long work …

@@ -29,6 +29,8 @@ impl<'a> Call<'a> {
 
     /// Responds with a task. The application ends the task later: see [`Server::task`](crate::Server::task).
     ///
+    /// The time to live starts at the time of the last poll, or of [`advance_time`](Call::advance_time).
+    ///
     /// If progress or log messages of the call leave too little space for the response, the response is an error, and
     /// the next event is a [`ProtocolError`](crate::ProtocolError). The ticket is then [gone](crate::SendError::Gone).
     ///

@@ -210,8 +210,9 @@ impl ServerShared {
         *lock(&self.owner) = owner;
     }
 
-    /// Returns the time with which the event loop polls the server.
-    pub(crate) fn now(&self) -> Millis {
+    /// Returns the current time of the clock with which the event loop polls the server.
+    #[must_use]
+    pub fn now(&self) -> Millis {
         (self.clock)()
     }
 
