@@ -54,7 +54,7 @@ impl<'t> Fields<'t> {
             [_, tail @ ..] => tail,
             [] => &[],
         };
-        while let [head @ .., b' ' | b'\t' | b'\r'] = line {
+        while let [head @ .., b' ' | b'\r'] = line {
             line = head;
         }
         line
@@ -66,6 +66,9 @@ impl<'t> Fields<'t> {
             return Line::Unknown;
         }
         let line = self.take_line();
+        if CHECK && !is_printable(line) {
+            return Line::Unknown;
+        }
         match line {
             [] | [b'#', ..] => return Line::Blank,
             b"---" => return Line::End,
@@ -157,6 +160,23 @@ const fn string<const CHECK: bool>(value: &[u8]) -> Option<&[u8]> {
     }
 }
 
+/// Returns whether a line has no control characters but tabs, and no line breaks of YAML 1.1 such as U+0085 and U+2028.
+const fn is_printable(line: &[u8]) -> bool {
+    let mut rest = line;
+    while let [_, tail @ ..] = rest {
+        // Controls, U+0080 to U+009F, U+2028 and U+2029, U+FFFE and U+FFFF.
+        if let [0..=0x08 | 0x0A..=0x1F | 0x7F, ..]
+        | [0xC2, 0x80..=0x9F, ..]
+        | [0xE2, 0x80, 0xA8 | 0xA9, ..]
+        | [0xEF, 0xBF, 0xBE | 0xBF, ..] = rest
+        {
+            return false;
+        }
+        rest = tail;
+    }
+    true
+}
+
 /// Returns whether a text without quotes is a string for all parsers, and not a number, date, boolean, null, list or
 /// comment.
 const fn is_plain(text: &[u8]) -> bool {
@@ -171,9 +191,8 @@ const fn is_plain(text: &[u8]) -> bool {
     matches!(text, [b'a'..=b'z' | b'A'..=b'Z' | 0x80.., ..])
         && !matches!(text, [.., b':'])
         && !contains(text, b": ")
-        && !contains(text, b":\t")
         && !contains(text, b" #")
-        && !contains(text, b"\t#")
+        && !contains(text, b"\t")
 }
 
 #[cfg(test)]
@@ -204,6 +223,8 @@ mod tests {
             ("name: \"\"", ""),
             ("name: yesterday", "yesterday"),
             ("name: led\r", "led"),
+            ("name: \"l\ted\"", "l\ted"),
+            ("name: led\u{A0}\u{2027}\u{202A}\u{FFFD}", "led\u{A0}\u{2027}\u{202A}\u{FFFD}"),
         ];
         for (line, expected) in cases {
             let known = !line.contains(" #no") && !line.contains(": 1");
@@ -251,6 +272,18 @@ mod tests {
             " name: a",
             "\"name\": a",
             "name: a\n...",
+            "name: a\tb",
+            "name: a\t",
+            "name: a\n\t",
+            "name: a\rb",
+            "name: a\u{85}b",
+            "name: \"a\u{2028}b\"",
+            "name: 'a\u{2029}b'",
+            "name: a\n# comment\u{85}name: b",
+            "name: a\u{7}",
+            "name: a\u{7F}",
+            "name: a\u{9F}",
+            "name: a\u{FFFE}",
         ];
         for line in lines {
             assert_eq!(field(line), None, "{line}");
