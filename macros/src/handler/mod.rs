@@ -11,7 +11,7 @@ mod signature;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
-use syn::{Error, Ident, Result, Type};
+use syn::{Error, GenericParam, Ident, Result, Type};
 
 use crate::handler::attributes::HandlerAttributes;
 use crate::handler::deferred::is_request_part;
@@ -110,10 +110,11 @@ impl Handler {
     /// Refuses signatures that no router can call.
     fn check(&self) -> Result<()> {
         let Handler { kind, signature, roles, .. } = self;
-        if let Some(parameter) = signature.generics.type_params().next() {
+        let is_lifetime = |parameter: &&GenericParam| matches!(parameter, GenericParam::Lifetime(_));
+        if let Some(parameter) = signature.generics.params.iter().find(|it| !is_lifetime(it)) {
             let reason = match kind {
-                Kind::Tool => "a tool has one schema: type parameters are not possible",
-                _ => "a router calls one function: type parameters are not possible",
+                Kind::Tool => "a tool has one schema: type and const parameters are not possible",
+                _ => "a router calls one function: type and const parameters are not possible",
             };
             return Err(Error::new(parameter.span(), reason));
         }

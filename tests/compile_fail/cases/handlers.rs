@@ -22,6 +22,11 @@ fn two_calls(first: Call<'_>, second: Call<'_>) {}
 #[tool]
 fn generic<T>() {}
 
+#[resource("a://b")]
+fn sized<'a, const N: usize>() -> &'a str {
+    ""
+}
+
 #[tool]
 async fn exclusive_state(_: &mut State) {}
 
