@@ -458,6 +458,8 @@ struct Widest {
     signed: i128,
     #[tool(minimum = 1, default = 340282366920938463463374607431768211455)]
     most: u128,
+    #[tool(range = u128::MAX - 1..=u128::MAX)]
+    constant: Option<u128>,
 }
 
 #[test]
@@ -466,10 +468,11 @@ fn bounds_have_up_to_128_bits() {
         r#""unsigned":{"type":"integer","minimum":1,"maximum":340282366920938463463374607431768211455}"#,
         r#""minimum":-170141183460469231731687303715884105728,"maximum":170141183460469231731687303715884105727"#,
         r#""default":340282366920938463463374607431768211455}"#,
+        r#""minimum":340282366920938463463374607431768211454,"maximum":340282366920938463463374607431768211455}}"#,
     ] {
         assert!(Widest::INPUT_SCHEMA.contains(part), "{}", Widest::INPUT_SCHEMA);
     }
     let mut text = *br#"{"unsigned":340282366920938463463374607431768211455}"#;
-    let expected = Widest { unsigned: u128::MAX, signed: -1, most: u128::MAX };
+    let expected = Widest { unsigned: u128::MAX, signed: -1, most: u128::MAX, constant: None };
     assert_eq!(mcp_proto::json::decode_in_place::<Widest>(&mut text).ok(), Some(expected));
 }

@@ -463,7 +463,7 @@ fn bound(expression: Option<&Expr>) -> TokenStream {
             let value = whole(&text);
             quote!(__derived::Bound::Whole(#value))
         }
-        _ => quote!(__derived::Bound::Whole(__schema::Whole::new((#expression) as ::core::primitive::i128))),
+        _ => quote!(__derived::Bound::Cast((#expression) as ::core::primitive::i128)),
     }))
 }
 

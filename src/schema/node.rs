@@ -239,8 +239,10 @@ impl Node {
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub enum Bound {
-    /// A bound of an integer, or a bound that is not a literal with a decimal point.
+    /// A literal bound of an integer.
     Whole(Whole),
+    /// A bound of an integer that is an expression, cast to `i128`. A bound of a `u128` may wrap.
+    Cast(i128),
     /// A literal bound of a floating point number, as JSON text.
     Text(&'static str),
 }
@@ -314,8 +316,8 @@ impl Node {
     pub const fn with_range(self, least: Option<Bound>, greatest: Option<Bound>) -> Node {
         match self {
             Node::Integer { minimum, maximum } => {
-                let least = whole_or(least, minimum);
-                let greatest = whole_or(greatest, maximum);
+                let least = whole_or(least, minimum, maximum);
+                let greatest = whole_or(greatest, maximum, maximum);
                 assert!(minimum.is_at_most(least), "the minimum is less than the type can hold");
                 assert!(greatest.is_at_most(maximum), "the maximum is more than the type can hold");
                 assert!(least.is_at_most(greatest), "the minimum is greater than the maximum");
@@ -412,9 +414,14 @@ impl Fields {
     }
 }
 
-const fn whole_or(bound: Option<Bound>, otherwise: Whole) -> Whole {
+/// Returns the bound of an integer type with the given maximum, or `otherwise` without a bound.
+const fn whole_or(bound: Option<Bound>, otherwise: Whole, maximum: Whole) -> Whole {
     match bound {
         Some(Bound::Whole(whole)) => whole,
+        Some(Bound::Cast(value)) if maximum.magnitude > i128::MAX.unsigned_abs() => {
+            Whole::positive(value.cast_unsigned())
+        }
+        Some(Bound::Cast(value)) => Whole::new(value),
         _ => otherwise,
     }
 }
@@ -439,7 +446,7 @@ const fn within(least: usize, greatest: Option<usize>, capacity: Option<usize>) 
 const fn text_of(bound: Option<Bound>) -> Option<&'static str> {
     match bound {
         Some(Bound::Text(text)) => Some(text),
-        Some(Bound::Whole(_)) => {
+        Some(Bound::Whole(_) | Bound::Cast(_)) => {
             panic!("the bounds of a float or a `Decimal` must be literals such as `0.0`")
         }
         None => None,
