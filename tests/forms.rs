@@ -24,11 +24,15 @@ struct Booking {
     meal: bool,
     #[tool(default = Class::First)]
     class: Class,
-    #[tool(min_items = 1, max_items = 2)]
+    #[tool(min_items = 1, max_items = Self::COLORS)]
     colors: Vec<Color>,
     #[tool(format = "email", default = "a@b")]
     contact: String,
     id: i64,
+}
+
+impl Booking {
+    const COLORS: usize = 2;
 }
 
 #[derive(Debug, PartialEq, ToolArguments)]

@@ -1,4 +1,4 @@
-//! Structured results: the schema and the value from one type, read by a client.
+//! Structured results: the schema and the value from one type, read by a client. Limits that are constants of a type.
 
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
@@ -131,4 +131,48 @@ fn view_decodes_into_a_buffer_of_the_caller() {
     assert_eq!(json.decode_in::<Labels>(&mut [0; 15]).unwrap(), Labels { first: "a\n" });
     let error = json.decode_in::<Labels>(&mut [0; 14]).unwrap_err();
     assert_eq!(error.to_string(), "the value is longer than the buffer");
+}
+
+/// Samples in memory of the caller.
+#[derive(Schema, Serialize)]
+struct Samples<'a> {
+    #[tool(max_items = Self::MOST)]
+    samples: &'a [i16],
+}
+
+impl Samples<'_> {
+    const MOST: usize = 512;
+}
+
+#[test]
+fn results_may_borrow_lists() {
+    let expected = r#"{"type":"object","properties":{"samples":{"type":"array","items":{"type":"integer","minimum":-32768,"maximum":32767},"maxItems":512}},"required":["samples"],"additionalProperties":false}"#;
+    assert_eq!(Samples::JSON_SCHEMA, expected);
+}
+
+#[derive(ToolArguments)]
+struct Constants<'a> {
+    #[tool(max_length = Self::LONGEST)]
+    name: &'a str,
+    #[tool(max_items = Self::LONGEST - 1)]
+    items: Box<[u8]>,
+}
+
+impl Constants<'_> {
+    const LONGEST: usize = 3;
+}
+
+#[test]
+fn limits_may_be_constants_of_the_type() {
+    let expected = r#""name":{"type":"string","maxLength":3},"items":{"type":"array","items":{"type":"integer","minimum":0,"maximum":255},"maxItems":2}"#;
+    assert!(Constants::INPUT_SCHEMA.contains(expected), "{}", Constants::INPUT_SCHEMA);
+    for (text, lengths) in [
+        (r#"{"name":"abc","items":[1,2]}"#, Some((3, 2))),
+        (r#"{"name":"abcd","items":[]}"#, None),
+        (r#"{"name":"","items":[1,2,3]}"#, None),
+    ] {
+        let mut text = text.as_bytes().to_vec();
+        let decoded = mcp_proto::json::decode_in_place::<Constants<'_>>(&mut text);
+        assert_eq!(decoded.map(|it| (it.name.len(), it.items.len())).ok(), lengths);
+    }
 }

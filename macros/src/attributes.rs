@@ -443,6 +443,12 @@ impl FieldAttributes {
         self.fewest.is_some() || self.most.is_some()
     }
 
+    /// Returns the expressions of the limits and of the schema.
+    pub(crate) fn expressions(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let lengths = [&mut self.shortest, &mut self.longest, &mut self.fewest, &mut self.most];
+        [&mut self.minimum, &mut self.maximum, &mut self.schema].into_iter().chain(lengths).flatten()
+    }
+
     /// Returns the default if it is a literal, otherwise `None`.
     pub(crate) fn literal_default(&self) -> Option<&Literal> {
         match &self.default {

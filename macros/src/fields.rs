@@ -44,7 +44,9 @@ pub(crate) struct Value {
 
 impl Value {
     pub(crate) fn new(field: &Field, scope: &Scope) -> Result<Value> {
-        let attributes = FieldAttributes::parse(&field.attrs, scope.direction())?;
+        let mut attributes = FieldAttributes::parse(&field.attrs, scope.direction())?;
+        attributes.expressions().try_for_each(|expression| scope.replace_self(expression))?;
+        scope.check_slices(&field.ty, attributes.schema.is_some())?;
         if let Some(DefaultValue::Variant(path)) = &attributes.default
             && is_primitive(&field.ty)
         {

@@ -45,7 +45,7 @@ use crate::handler::Kind;
 /// | `#[tool(range = 0..=100)]` | bounds of a number; also `0..` and `..=100`; the bounds of a float or a `Decimal` must be literals such as `0.0` |
 /// | `#[tool(minimum = 0, maximum = 100)]` | the same bounds |
 /// | `#[tool(min_length = 1, max_length = 8)]` | the number of characters of a string |
-/// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec` or members of a map, also of `heapless` |
+/// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a list or members of a map, also of `heapless` |
 /// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default: a literal, or a variant such as `Speed::Slow` |
 /// | `#[tool(format = "date-time")]` | the format of a string, for the model; the decoder does not check it |
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
@@ -55,7 +55,7 @@ use crate::handler::Kind;
 /// | `#[serde(rename = "…")]` | the name of the member |
 /// | `#[serde(skip)]`, `#[serde(skip_deserializing)]` | not in the schema; the field always has its default |
 ///
-/// Bounds, lengths and item counts also apply to the value in an `Option`.
+/// Bounds, lengths and item counts also apply to the value in an `Option`. They may be constants, such as `Self::MAX`.
 ///
 /// # Type attributes
 ///

@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{DeriveInput, Ident, Result, Type};
+use syn::{DeriveInput, Expr, Ident, Result, Type};
 
 use crate::attributes::Direction;
 use crate::fields::refuse;
@@ -81,6 +81,31 @@ impl Scope {
         Ok(with_static_lifetimes(tokens))
     }
 
+    /// Refuses a reference to a slice, which no decoder can read, unless the field has a schema of its own.
+    pub(crate) fn check_slices(&self, ty: &Type, has_schema: bool) -> Result<()> {
+        if self.direction.has_decoder() && !has_schema && borrows_slice(ty.to_token_stream()) {
+            return refuse(ty.span(), "no decoder borrows a list: use an array, a `Vec` or a `Box<[T]>`");
+        }
+        Ok(())
+    }
+
+    /// Replaces `Self` in an expression, because constants inside of functions cannot use `Self`. Fails if the type has
+    /// type or const parameters.
+    pub(crate) fn replace_self(&self, expression: &mut Expr) -> Result<()> {
+        let (tokens, own) = (expression.to_token_stream(), Ident::new("Self", Span::call_site()));
+        if !mentions(tokens.clone(), std::slice::from_ref(&own)) {
+            return Ok(());
+        }
+        if self.is_generic() {
+            return refuse(
+                expression.span(),
+                "a limit of a type with type or const parameters cannot use `Self`",
+            );
+        }
+        *expression = Expr::Verbatim(with_type_for_self(tokens, &self.static_type));
+        Ok(())
+    }
+
     fn replace_own_name(&self, tokens: TokenStream) -> (TokenStream, bool) {
         let (mut replaced, mut found, mut is_path) = (TokenStream::new(), false, false);
         let mut rest = tokens.into_iter().peekable();
@@ -96,7 +121,7 @@ impl Scope {
                 TokenTree::Group(group) => {
                     let (inner, inside) = self.replace_own_name(group.stream());
                     found |= inside;
-                    let mut copy = proc_macro2::Group::new(group.delimiter(), inner);
+                    let mut copy = Group::new(group.delimiter(), inner);
                     copy.set_span(group.span());
                     replaced.extend([TokenTree::Group(copy)]);
                 }
@@ -110,6 +135,35 @@ impl Scope {
         }
         (replaced, found)
     }
+}
+
+/// Returns whether a type contains a reference to a slice, such as `&'a [u8]`.
+fn borrows_slice(tokens: TokenStream) -> bool {
+    let mut follows_reference = false;
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => {
+            let is_array = group.stream().into_iter().any(|token| is_punct(&token, ';'));
+            let is_slice = group.delimiter() == Delimiter::Bracket && !is_array;
+            follows_reference && is_slice || borrows_slice(group.stream())
+        }
+        TokenTree::Punct(punct) => {
+            // A lifetime may follow.
+            follows_reference = punct.as_char() == '&' || follows_reference && punct.as_char() == '\'';
+            false
+        }
+        _ => false,
+    })
+}
+
+fn with_type_for_self(tokens: TokenStream, ty: &TokenStream) -> TokenStream {
+    let replace = |token| match token {
+        TokenTree::Ident(name) if name == "Self" => quote!(<#ty>),
+        TokenTree::Group(group) => {
+            Group::new(group.delimiter(), with_type_for_self(group.stream(), ty)).into_token_stream()
+        }
+        token => token.into(),
+    };
+    tokens.into_iter().flat_map(replace).collect()
 }
 
 fn is_punct(token: &TokenTree, expected: char) -> bool {

@@ -389,6 +389,7 @@ mod alloc_types {
 
     lists! {
         [T] Vec<T>;
+        [T] Box<[T]>;
         [K, V] BTreeMap<K, V>;
     }
 

@@ -351,6 +351,10 @@ impl<T: Schema> Schema for Option<T> {
     }
 }
 
+impl<T: Schema> Schema for [T] {
+    const NODE: Node = Node::array(&T::NODE, 0, None);
+}
+
 impl<T: Schema, const N: usize> Schema for [T; N] {
     const NODE: Node = Node::array(&T::NODE, N, Some(N));
 }
@@ -402,7 +406,11 @@ mod alloc_types {
     }
 
     impl<T: Schema> Schema for Vec<T> {
-        const NODE: Node = Node::array(&T::NODE, 0, None);
+        const NODE: Node = <[T]>::NODE;
+    }
+
+    impl<T: Schema> Schema for Box<[T]> {
+        const NODE: Node = <[T]>::NODE;
     }
 
     impl Schema for Box<str> {

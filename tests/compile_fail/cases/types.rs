@@ -42,6 +42,18 @@ struct LimitedParameter<T> {
 }
 
 #[derive(ToolArguments)]
+struct LimitOfParameters<T> {
+    #[tool(range = 0..=Self::MOST)]
+    a: u8,
+    b: T,
+}
+
+#[derive(ToolArguments)]
+struct BorrowedList<'a> {
+    a: Option<&'a [u8]>,
+}
+
+#[derive(ToolArguments)]
 struct Tuple(u8, u8);
 
 #[derive(ToolArguments)]
