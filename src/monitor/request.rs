@@ -240,10 +240,10 @@ impl Monitor {
             request.flaw = request.flaw.or(request.level.is_none().then_some(Flaw::Level));
         }
         if method == methods::TOOLS_CALL.name && self.dialogue.tools.lacks(&request.target) {
-            request.flaw = Some(Flaw::Tool);
+            request.flaw = request.flaw.or(Some(Flaw::Tool));
         }
         if method == methods::PROMPTS_GET.name && self.dialogue.prompts.lacks(&request.target) {
-            request.flaw = Some(Flaw::Prompt);
+            request.flaw = request.flaw.or(Some(Flaw::Prompt));
         }
         // A cursor of a stateless server may come from an earlier connection.
         if report.sender == Sender::Client
@@ -253,7 +253,8 @@ impl Monitor {
         {
             report.add(Rule::CursorOpaque, "the server has not issued this cursor");
             // If the server issues cursors, it may accept this cursor too, so the monitor expects no error.
-            request.flaw = (!self.dialogue.issues_cursors(method)).then_some(Flaw::Cursor);
+            let is_refused = !self.dialogue.issues_cursors(method);
+            request.flaw = request.flaw.or(is_refused.then_some(Flaw::Cursor));
         }
     }
 
