@@ -192,7 +192,7 @@ impl TaskModel {
 
     /// Returns whether a deferred call may have become a task that the client has not read.
     pub(crate) fn may_be_unread(&self) -> bool {
-        self.is_automatic && self.is_blocked
+        self.is_automatic && (self.is_blocked || !self.candidates.is_empty())
     }
 
     fn check_slots(&self) -> Result<(), String> {
