@@ -245,7 +245,7 @@ impl ServerState<'_> {
         let Some(mut chunks) = self.chunk_state(ticket).filter(|chunks| !chunks.has(PAUSED)) else {
             return 0;
         };
-        // In message mode, the request of an event may have reserved the space, or its response may have an error, which
+        // In message mode, the request of an event may have reserved the space, or may have left a pending error, which
         // the error of this chunk must not replace.
         if self.has_pending_response() || self.peer.pending_error.is_some() {
             self.peer.output.await_piece_space();
