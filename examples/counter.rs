@@ -1,4 +1,4 @@
-//! The counter server of `rmcp`'s examples: functions as tools, with shared state, on tokio.
+//! The tools of the counter server in `rmcp`'s examples: functions with shared state, on tokio.
 use mcp_proto_tokio::server::{Call, ServerConfig};
 use mcp_proto_tokio::{Router, ServeError, ToolArguments, route, router, serve, tool};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};

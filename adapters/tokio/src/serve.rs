@@ -67,13 +67,14 @@ pub struct Serve<'i> {
 impl<'i> Serve<'i> {
     /// Creates a server with the default limits.
     ///
-    /// The limits are 8 MiB for a message, 8 MiB for a response, and 64 KiB for subscribed URIs. There are at most 32
+    /// The limits are 8 MiB for a message, 8 MiB for a response, and 64 KiB for subscribed URIs. There are at most 1,024
     /// workers, 1,024 requests that wait for a worker, 64 tasks, and 64 connections.
     ///
     /// The server accepts [batches](mcp_proto::Server::batch_buffer) in revisions with batches.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> Serve<'i> {
-        Serve { settings: ServerSettings::new(config), stop: None, connections: 64, workers: None }
+        let settings = ServerSettings { workers: 1024, ..ServerSettings::new(config) };
+        Serve { settings, stop: None, connections: 64, workers: None }
     }
 
     mcp_proto_handles::server_settings!('i);

@@ -1,12 +1,11 @@
 //! The counter on rmcp: the program before the migration, in the guide of `mcp-proto-tokio`.
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::{ErrorData, ServiceExt, schemars, tool, tool_router, transport};
-use std::sync::Arc;
 use tokio::sync::Mutex;
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Counter {
-    value: Arc<Mutex<i64>>,
+    value: Mutex<i64>,
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]

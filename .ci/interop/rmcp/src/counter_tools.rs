@@ -2,12 +2,11 @@
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::JsonObject;
 use rmcp::{ServiceExt, schemars, tool, tool_router, transport};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Counter {
-    value: Arc<AtomicI64>,
+    value: AtomicI64,
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]

@@ -9,16 +9,15 @@ use rmcp::{
 };
 use rusqlite::{Connection, OptionalExtension, Params};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use tokio::sync::broadcast::{self, error::RecvError};
 
 const PAGE: u32 = 50;
 
-#[derive(Clone)]
 struct Notes {
-    database: Arc<Mutex<Connection>>,
+    database: Mutex<Connection>,
     /// The resources that a client of the handshake era has subscribed to.
-    subscribed: Arc<Mutex<HashSet<String>>>,
+    subscribed: Mutex<HashSet<String>>,
     /// Changes for the subscriptions of the stateless era.
     changes: broadcast::Sender<Change>,
 }
@@ -265,8 +264,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let database = Connection::open(std::env::args_os().nth(1).ok_or("usage: rmcp_notes DATABASE")?)?;
     database.execute_batch(include_str!("../../../../examples/notes/src/schema.sql"))?;
     let notes = Notes {
-        database: Arc::new(Mutex::new(database)),
-        subscribed: Arc::default(),
+        database: Mutex::new(database),
+        subscribed: Mutex::default(),
         changes: broadcast::channel(64).0,
     };
     notes.serve(transport::stdio()).await?.waiting().await?;
