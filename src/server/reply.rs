@@ -55,6 +55,10 @@ pub(crate) trait StateAccess: Send {
 
     /// Responds to a request with an error.
     fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError);
+
+    /// Returns the user of the current message, or 0.
+    #[cfg(feature = "alloc")]
+    fn user(&self) -> u64;
 }
 
 /// A closure that accesses the state. Not `dyn FnMut`, because its table costs flash: see [`WriteBody`].
@@ -79,6 +83,11 @@ impl StateAccess for ServerState<'_> {
 
     fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError) {
         self.refuse_with(pending, error);
+    }
+
+    #[cfg(feature = "alloc")]
+    fn user(&self) -> u64 {
+        self.user
     }
 }
 
@@ -129,6 +138,15 @@ impl<'a> Reply<'a> {
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.pending.stream
+    }
+
+    /// Returns the user of a request in the current line. Returns `None` for other requests, and without a user.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn user(&self) -> Option<u64> {
+        match self.pending.source {
+            Source::Line { .. } => Some(self.state.user()).filter(|user| *user != 0),
+            Source::Slot(_) => None,
+        }
     }
 
     /// Returns the `_meta` of a request in the current line. Returns an empty object for other requests.

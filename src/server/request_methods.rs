@@ -50,6 +50,14 @@ macro_rules! request_properties {
             pub fn stream(&self) -> $crate::StreamId {
                 self.parts.reply.stream()
             }
+
+            /// Returns the user of the request: see [`Server::set_user`](crate::Server::set_user). Returns `None` if
+            /// the transport has no users, or if the request has none.
+            #[cfg(feature = "alloc")]
+            #[must_use]
+            pub fn user(&self) -> Option<u64> {
+                self.parts.reply.user()
+            }
         }
     };
 }

@@ -149,6 +149,9 @@ pub(crate) struct ServerState<'b> {
     /// The kind of the last response.
     #[cfg(feature = "alloc")]
     pub(crate) response_status: Option<ResponseStatus>,
+    /// The user of the current message, or 0. Set by [`Server::set_user`](crate::Server::set_user).
+    #[cfg(feature = "alloc")]
+    pub(crate) user: u64,
 }
 
 impl<'b> ServerState<'b> {
@@ -176,6 +179,8 @@ impl<'b> ServerState<'b> {
             result_cache: MemberCache::new(),
             #[cfg(feature = "alloc")]
             response_status: None,
+            #[cfg(feature = "alloc")]
+            user: 0,
         }
     }
 
@@ -187,7 +192,7 @@ impl<'b> ServerState<'b> {
         (self.pending_event, self.chunk_hook) = (None, None);
         #[cfg(feature = "alloc")]
         {
-            self.response_status = None;
+            (self.response_status, self.user) = (None, 0);
         }
         self.in_flight_hooks = self.in_flight_hooks.map(|_| &INBOUND);
         self.session_key = SessionKey::NONE;

@@ -140,6 +140,24 @@ impl Server<'_> {
         })
     }
 
+    /// Sets the user of the following messages, or 0 for no user. `Call::user` and the same method of other requests
+    /// return the user (feature `alloc`).
+    ///
+    /// A transport with users, such as HTTP with authorization, calls this method for each message that it passes to
+    /// the server, before the next poll.
+    ///
+    /// A client can access only the tasks of its user. Without a user, the tasks of a handshake session belong to that
+    /// session. In `2026-07-28`, any client without a user can then access a task whose id it knows.
+    pub fn set_user(&mut self, user: u64) {
+        #[cfg(feature = "alloc")]
+        {
+            self.state.user = user;
+        }
+        if let Some(table) = self.state.tasks.as_mut() {
+            table.owner = user;
+        }
+    }
+
     /// Returns the stream of a deferred request or subscription. Returns `None` for any other ticket, such as that of a
     /// chunked response.
     #[must_use]

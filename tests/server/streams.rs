@@ -3,7 +3,7 @@
 use crate::support::server::hello;
 use crate::support::server::tools::TOOLS;
 use mcp_proto::server::{Change, Event, Feature, Server, ServerConfig, Slot, Subscriptions};
-use mcp_proto::{Action, Millis, StreamId, Ticket};
+use mcp_proto::{Action, Buffer, Millis, StreamId, Ticket};
 
 static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Subscriptions];
 
@@ -259,4 +259,27 @@ fn closed_stream_is_returned_if_busy_or_not_in_message_mode() {
     }
     let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
     assert_eq!(io.split().1.stream_closed(StreamId(1)), Err(StreamId(1)));
+}
+
+#[test]
+fn request_has_the_user_of_its_message() {
+    static CONFIG: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS]);
+    let server = Server::new(&CONFIG, Buffer::grown(4096), Buffer::grown(4096)).unwrap();
+    let mut server = server.message_mode().unwrap();
+    let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let mut users = Vec::new();
+    for user in [1, 2, 0, u64::MAX] {
+        let Action::Io(io) = server.poll(Millis(0)) else { panic!("no event is pending") };
+        assert!(io.split().1.message(message.as_bytes(), StreamId::NONE).is_ok());
+        server.set_user(user);
+        assert!(matches!(server.poll(Millis(0)), Action::Event));
+        let Some(Event::Call(call)) = server.event() else { panic!("a call") };
+        users.push(call.user());
+        call.text("x");
+        let Action::Io(io) = server.poll(Millis(0)) else { panic!("a response is unsent") };
+        let (out, _) = io.split();
+        let n = out.bytes().len();
+        out.sent(n);
+    }
+    assert_eq!(users, [Some(1), Some(2), None, Some(u64::MAX)]);
 }

@@ -302,7 +302,7 @@ impl World<'_> {
                 // The user changes only after the server has read all messages of the previous user.
                 if !transport.blocked && transport.pending.is_empty() {
                     app.tasks.owner = u64::from(*user % 3);
-                    server.set_task_owner(app.tasks.owner);
+                    server.set_user(app.tasks.owner);
                 }
                 return Ok(());
             }

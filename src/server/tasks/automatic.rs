@@ -113,6 +113,11 @@ impl StateAccess for Server<'_> {
             write_error_message(out, &error.message());
         });
     }
+
+    #[cfg(feature = "alloc")]
+    fn user(&self) -> u64 {
+        self.state.user
+    }
 }
 
 impl Server<'_> {

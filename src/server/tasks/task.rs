@@ -73,17 +73,6 @@ impl Server<'_> {
             self.state.with_tasks(|state, table| state.end_task(table, ticket.0, TaskState::Removed));
         }
     }
-
-    /// Sets the user of the following messages. A client can access only the tasks of its user.
-    ///
-    /// A transport with users, such as HTTP with authorization, calls this method before each message that it passes to
-    /// the server. `0` means that there is no user. The tasks of a handshake session then belong to that session. In
-    /// `2026-07-28`, any client without a user can then access a task whose id it knows.
-    pub fn set_task_owner(&mut self, user: u64) {
-        if let Some(table) = self.state.tasks.as_mut() {
-            table.owner = user;
-        }
-    }
 }
 
 impl Task<'_> {

@@ -8,14 +8,14 @@ use mcp_proto::{ClientCapabilities, Relation, Revision, SendError, SessionKey, S
 fn task_belongs_to_its_user() {
     // TX-25
     let mut host = Host::extension();
-    host.server.set_task_owner(1);
+    host.server.set_user(1);
     let id = host.create();
-    host.server.set_task_owner(2);
+    host.server.set_user(2);
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         let refused = host.modern(method, json!({"taskId": id, "inputResponses": {}}));
         assert_eq!(code(&refused), -32602, "{method}");
     }
-    host.server.set_task_owner(1);
+    host.server.set_user(1);
     assert_eq!(host.get(&id)["status"], "working");
 }
 
@@ -23,9 +23,9 @@ fn task_belongs_to_its_user() {
 fn session_task_belongs_to_its_user() {
     // TC-32
     let mut host = Host::core();
-    host.server.set_task_owner(1);
+    host.server.set_user(1);
     let id = host.create_core();
-    host.server.set_task_owner(2);
+    host.server.set_user(2);
     for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
         assert_eq!(code(&host.request(method, json!({"taskId": id}))), -32602, "{method}");
     }
@@ -72,7 +72,7 @@ fn user_keeps_tasks_in_another_session() {
     // TC-32
     let mut host = Host::extension();
     host.server.replace_session(session(1)).unwrap();
-    host.server.set_task_owner(7);
+    host.server.set_user(7);
     let id = host.create_core();
     host.server.replace_session(session(2)).unwrap();
     assert_eq!(host.get_core(&id)["status"], "working");
@@ -163,13 +163,13 @@ fn tasks_of_an_ended_session_expire_unless_a_user_owns_them() {
     let mut host = Sessions::new();
     host.select(session(1));
     host.create(1);
-    host.server.set_task_owner(7);
+    host.server.set_user(7);
     let owned = host.create(1);
-    host.server.set_task_owner(0);
+    host.server.set_user(0);
     host.end_session(1);
     assert_eq!(host.events, ["expired 0"]);
     host.select(session(2));
-    host.server.set_task_owner(7);
+    host.server.set_user(7);
     let get = task_request("tasks/get", &owned);
     assert_eq!(host.post(2, 1, &get)[0].1["result"]["status"], "working");
 }
@@ -193,7 +193,7 @@ fn waiting_session_gets_the_input_request_and_responds() {
     for ends in [false, true] {
         let mut host = Sessions::new();
         host.select(session(1));
-        host.server.set_task_owner(7);
+        host.server.set_user(7);
         let id = host.create(1);
         host.select(session(2));
         if ends {
@@ -215,7 +215,7 @@ fn waiting_session_gets_the_input_request_and_responds() {
 fn waiting_session_must_support_the_input_request() {
     let mut host = Sessions::new();
     host.select(session(1));
-    host.server.set_task_owner(7);
+    host.server.set_user(7);
     let id = host.create(1);
     host.select(session_with(2, ClientCapabilities::NONE));
     host.post(2, 3, &task_request("tasks/result", &id));

@@ -119,7 +119,7 @@ fn restart_removes_tasks_unless_the_table_keeps_them() {
     for keeps in [false, true] {
         let table = if keeps { table().keep_on_reset() } else { table() };
         let mut host = Host::new(&RESTART, Some(table)).session("2025-11-25");
-        host.server.set_task_owner(7);
+        host.server.set_user(7);
         host.create_core();
         host.server.task(host.last()).unwrap().require_input("who", &FORM).unwrap();
         let mut host = host.session("2025-11-25");

@@ -26,7 +26,6 @@ pub struct Subject<'b> {
     pub(crate) log: Vec<String>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "only one exists at a time")]
 enum Application<'b> {
     Server(server::Application<'b>),
     Client(client::Application<'b>),

@@ -10,9 +10,11 @@ use super::request::RequestHead;
 /// Verdict on the authorization of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// The request is allowed. A session belongs to the `user` that created it.
+    /// The request is allowed. A session belongs to the `user` that created it, and so does a task. Handlers and hooks
+    /// get the `user`: see [`HttpServer::user`](super::HttpServer::user).
     Allow {
-        /// A number that identifies the user, such as a keyed hash of the subject. 0 stands for no user.
+        /// A number that identifies the user, such as the key of a database, or a keyed hash of the subject. 0 stands
+        /// for no user.
         user: u64,
     },
     /// The request is refused.

@@ -73,7 +73,7 @@ impl<P: Policy> HttpServer<'_, P> {
         if let Some(hook) = self.piece_hook {
             hook(self, PieceStep::Accept(server));
         }
-        server.set_task_owner(slot.user);
+        server.set_user(slot.user);
         self.selected = None;
         self.may_end_requests |= slot.flags.has(Flags::CANCELS) || slot.flags.has(Flags::BATCH);
         self.delivered(index);

@@ -67,7 +67,7 @@ pub use slot_table::Slots;
 use chunked_responses::PieceHook;
 use exchange_flags::Flags;
 use exchanges::Exchanges;
-use mcp_proto::{Buffer, Millis};
+use mcp_proto::{Buffer, Millis, StreamId};
 use page_pool::Pages;
 use pool::Pool;
 use replay::Replay;
@@ -183,6 +183,18 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     /// Returns the policy.
     pub fn policy(&mut self) -> &mut P {
         &mut self.policy
+    }
+
+    /// Returns the user of a request, as [`Policy::authorize`] has identified them. Returns `None` if the request has no
+    /// user, or if its exchange has ended.
+    ///
+    /// `stream` is that of an event, such as [`Call::stream`](mcp_proto::server::Call::stream), or that of a deferred
+    /// request: [`Server::stream_of`](mcp_proto::Server::stream_of). With the feature `alloc`, `Call::user` and the
+    /// same method of other events return the user, too.
+    #[must_use]
+    pub fn user(&self, stream: StreamId) -> Option<u64> {
+        let user = self.exchanges.slot(self.exchanges.find(stream)?)?.user;
+        Some(user).filter(|user| *user != 0)
     }
 
     /// Returns the number of exchanges, including those of clients that have disconnected.

@@ -75,6 +75,27 @@ fn session_needs_the_token_that_created_it() {
     }
 }
 
+#[test]
+fn stream_has_the_user_of_its_request() {
+    let mut harness = Harness::new(HttpConfig::new());
+    harness.http.policy().tokens = &["first", "second"];
+    for token in ["first", "second"] {
+        let call = Request::call(1, "defer").with("authorization", &format!("Bearer {token}"));
+        assert!(harness.send(&call).is_ok());
+    }
+    let streams: Vec<_> = harness.tickets.iter().map(|it| harness.server.stream_of(*it).unwrap()).collect();
+    let users = |harness: &Harness| streams.iter().map(|it| harness.http.user(*it)).collect::<Vec<_>>();
+    assert_eq!(users(&harness), [Some(1), Some(2)]);
+    harness.server.reply(harness.tickets[0]).unwrap().text("done");
+    harness.run();
+    assert_eq!(users(&harness), [None, Some(2)], "the first exchange has ended");
+    // Without authorization, a request has no user.
+    let mut harness = Harness::new(HttpConfig::new());
+    assert!(harness.send(&Request::call(1, "defer")).is_ok());
+    let stream = harness.server.stream_of(harness.tickets[0]).unwrap();
+    assert_eq!(harness.http.user(stream), None);
+}
+
 /// Z-S2, Z-S3: the document is served without a token, at both well-known paths, to the permitted hosts.
 #[test]
 fn resource_metadata_needs_no_token() {
