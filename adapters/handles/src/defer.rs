@@ -16,6 +16,7 @@ pub trait Defer: DeferRequest {}
 pub(crate) trait DeferRequest: Sized {
     fn revision(&self) -> Revision;
     fn client(&self) -> ClientCapabilities;
+    fn user(&self) -> Option<u64>;
     /// Defers the request for at most `time`, from `now`. `None` is the default timeout. Returns the request itself as
     /// `Err` if no slot is free.
     fn defer(self, now: Millis, time: Option<Millis>) -> Result<Ticket, Self>;
@@ -35,6 +36,10 @@ macro_rules! defer {
 
             fn client(&self) -> ClientCapabilities {
                 self.client()
+            }
+
+            fn user(&self) -> Option<u64> {
+                self.user()
             }
 
             fn defer(mut self, now: Millis, time: Option<Millis>) -> Result<Ticket, Self> {

@@ -26,7 +26,8 @@ use crate::owned::view;
 /// impl RequestHook for Failures {
 ///     fn before(&self, request: &RequestInfo) -> Result<(), Refusal> {
 ///         match request.tool() {
-///             Some("delete") => Err(Refusal::new(-31_001, "not permitted")),
+///             // Over HTTP, a request has a user.
+///             Some("delete") if request.user() != Some(1) => Err(Refusal::new(-31_001, "not permitted")),
 ///             _ => Ok(()),
 ///         }
 ///     }
@@ -137,6 +138,7 @@ pub struct RequestInfo {
     name: Option<String>,
     revision: Revision,
     client: ClientCapabilities,
+    user: Option<u64>,
 }
 
 impl RequestInfo {
@@ -150,6 +152,7 @@ impl RequestInfo {
                     name: $name.map(String::from),
                     revision: $request.revision(),
                     client: $request.client(),
+                    user: $request.user(),
                 })
             };
         }
@@ -204,6 +207,12 @@ impl RequestInfo {
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
         self.client
+    }
+
+    /// Returns the user of the request, or `None` if there is none: see [`Call::user`](mcp_proto::server::Call::user).
+    #[must_use]
+    pub fn user(&self) -> Option<u64> {
+        self.user
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) struct RequestLink {
     pub(crate) shared: Arc<ServerShared>,
     pub(crate) ticket: Ticket,
     pub(crate) client: (Revision, ClientCapabilities),
+    pub(crate) user: Option<u64>,
     pub(crate) task: Arc<Task>,
 }
 

@@ -10,7 +10,7 @@ use mcp_proto::rpc::code;
 use mcp_proto::server::{Change, Reply};
 use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, SendError, Ticket};
 
-use crate::cancellation::{Cancellation, Task};
+use crate::cancellation::Cancellation;
 use crate::chunk_writer::ChunkWriter;
 use crate::outbound_request::{ClientResponse, RequestError};
 use crate::promise::Promise;
@@ -33,18 +33,8 @@ pub struct Responder {
 }
 
 impl Responder {
-    pub(crate) fn new(
-        shared: Arc<ServerShared>,
-        ticket: Ticket,
-        client: (Revision, ClientCapabilities),
-        task: Arc<Task>,
-        permit: RequestPermit,
-    ) -> Responder {
-        Responder {
-            link: RequestLink { shared, ticket, client, task },
-            permit: Some(permit),
-            is_chunked: false,
-        }
+    pub(crate) fn new(link: RequestLink, permit: RequestPermit) -> Responder {
+        Responder { link, permit: Some(permit), is_chunked: false }
     }
 
     /// Returns the revision of the request.
@@ -57,6 +47,12 @@ impl Responder {
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
         self.link.client.1
+    }
+
+    /// Returns the user of the request, or `None` if there is none: see [`Call::user`](mcp_proto::server::Call::user).
+    #[must_use]
+    pub fn user(&self) -> Option<u64> {
+        self.link.user
     }
 
     /// Responds to a call with one text block.

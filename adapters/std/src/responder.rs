@@ -43,6 +43,12 @@ impl Responder {
         self.inner.client()
     }
 
+    /// Returns the user of the request, or `None` if there is none: see [`Call::user`](mcp_proto::server::Call::user).
+    #[must_use]
+    pub fn user(&self) -> Option<u64> {
+        self.inner.user()
+    }
+
     /// Responds to a call with one text block.
     pub fn text(self, text: impl Display) {
         self.inner.text(text);

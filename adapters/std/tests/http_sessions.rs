@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use mcp_proto::client::{Connect, Listed};
 use mcp_proto::input::ListRoots;
-use mcp_proto::server::{Change, Event, Logging, ServerConfig, Tool, Tools};
+use mcp_proto::server::{Call, Change, Event, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{ClientCapabilities, Level};
+use mcp_proto_std::handler::ClientDetails;
 use mcp_proto_std::http::{HttpAccess, HttpConfig, SessionMode};
 use mcp_proto_std::{
-    ClientHandle, Connector, HttpEndpoint, InputResponse, Notification, RequestError, Serve, ServerHandle,
-    Stop,
+    CallError, ClientHandle, Connector, HttpEndpoint, InputResponse, Notification, Refusal, RequestError,
+    RequestHook, RequestInfo, Router, Serve, ServerHandle, Stop, route, router, tool,
 };
 
 use crate::http::{ACCEPTED, LIMIT, NOT_ALLOWED, STREAM, start, write};
@@ -153,4 +154,72 @@ fn end_of_a_session_has_a_time_limit_while_the_server_sends() {
     });
     within(LIMIT, move || connect(&url).0.close());
     deleted.recv_timeout(LIMIT).unwrap();
+}
+
+#[tool(blocking)]
+fn whoami(client: ClientDetails) -> String {
+    format!("{:?}", client.user())
+}
+
+#[tool]
+fn secret(call: Call<'_>) {
+    let user = format!("{:?}", call.user());
+    call.text(user);
+}
+
+/// Refuses the tool `secret`, except for user 1.
+struct Secrets;
+
+impl RequestHook for Secrets {
+    fn before(&self, request: &RequestInfo) -> Result<(), Refusal> {
+        match request.tool() {
+            Some("secret") if request.user() != Some(1) => Err(Refusal::new(-31_001, "not permitted")),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[test]
+fn user_of_a_token_reaches_handlers_and_hooks() {
+    static ROUTER: Router<()> = router![whoami, secret];
+    static EVENTS: Tools = Tools::new(&[Tool::new("event", "{}")]);
+    static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[ROUTER.tools(), &EVENTS]);
+    within(TEST_TIMEOUT, || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let stop = Stop::new();
+        let server = Serve::new(&CONFIG).hook(Secrets).stopped_by(&stop);
+        let server = thread::spawn(move || {
+            let route = route(&ROUTER, ());
+            let access = HttpAccess::new(&HTTP).bearer(["first", "second"]);
+            server.http(listener, access, |event, server| match event {
+                Event::Call(call) if call.name() == "event" => server.run(call, |responder| {
+                    let user = format!("{:?}", responder.user());
+                    responder.text(user);
+                }),
+                event => route(event, server),
+            })
+        });
+        for era in [Connect::Handshake, Connect::Stateless] {
+            let [first, second] = ["Bearer first", "Bearer second"].map(|token| {
+                let endpoint = HttpEndpoint::new(&url).header("Authorization", token);
+                Connector::new("c", "1").connect(era).http(endpoint).unwrap()
+            });
+            let call =
+                |client: &ClientHandle, tool| client.call_json(tool, "{}").map(|it| it.text().unwrap());
+            for tool in ["whoami", "event", "secret"] {
+                assert_eq!(call(&first, tool).unwrap(), "Some(1)", "{tool}");
+            }
+            for tool in ["whoami", "event"] {
+                assert_eq!(call(&second, tool).unwrap(), "Some(2)", "{tool}");
+            }
+            let refused = call(&second, "secret");
+            assert!(
+                matches!(&refused, Err(CallError::Server(error)) if error.code == -31_001),
+                "{refused:?}"
+            );
+        }
+        stop.within(LIMIT);
+        server.join().unwrap().unwrap();
+    });
 }

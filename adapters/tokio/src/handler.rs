@@ -66,7 +66,7 @@
 //! | [`Ask`] | requests input from the client: a form, a URL, a model's message, the roots; not for completions |
 //! | [`Log`] | sends log messages |
 //! | [`Cancellation`] | observes the cancellation of the request |
-//! | [`ClientDetails`] | holds the revision, and the capabilities of the client |
+//! | [`ClientDetails`] | holds the revision, the capabilities of the client, and the user of the request |
 //!
 //! The attributes recognize these types by their names, so do not rename them in an import.
 //!

@@ -10,7 +10,7 @@
 //! | [`Ask`] | requests input from the client: a form, a URL, a model's message, the roots |
 //! | [`Log`] | sends log messages |
 //! | [`Cancellation`](crate::Cancellation) | observes the cancellation of the request |
-//! | [`ClientDetails`] | provides the revision, and the capabilities of the client |
+//! | [`ClientDetails`] | provides the revision, the capabilities of the client, and the user |
 
 mod ask;
 mod context;

@@ -58,11 +58,12 @@ impl FromRequest<HandlerRequest> for Log {
     }
 }
 
-/// The revision of a request, and the capabilities of its client.
+/// The revision of a request, the capabilities of its client, and its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientDetails {
     revision: Revision,
     capabilities: ClientCapabilities,
+    user: Option<u64>,
 }
 
 impl ClientDetails {
@@ -77,11 +78,17 @@ impl ClientDetails {
     pub fn capabilities(&self) -> ClientCapabilities {
         self.capabilities
     }
+
+    /// Returns the user of the request, or `None` if there is none: see [`Call::user`](mcp_proto::server::Call::user).
+    #[must_use]
+    pub fn user(&self) -> Option<u64> {
+        self.user
+    }
 }
 
 impl FromRequest<HandlerRequest> for ClientDetails {
     fn from_request(request: &HandlerRequest) -> ClientDetails {
         let (revision, capabilities) = request.link.client;
-        ClientDetails { revision, capabilities }
+        ClientDetails { revision, capabilities, user: request.link.user }
     }
 }

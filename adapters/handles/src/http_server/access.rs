@@ -8,7 +8,7 @@ use mcp_proto_http::server::{Challenge, HttpConfig, Policy, RequestHead, Verdict
 
 /// The authorization of requests.
 enum Authorization<'a> {
-    /// Every request is allowed.
+    /// Every request is allowed. The user is that of [`HttpAccess::set_user`].
     None,
     /// See [`HttpAccess::bearer`].
     Tokens(Vec<String>),
@@ -37,6 +37,7 @@ type Sign<'a> = Box<dyn Fn(&[u8]) -> [u8; 16] + Send + 'a>;
 pub struct HttpAccess<'a> {
     config: &'a HttpConfig<'a>,
     authorization: Authorization<'a>,
+    user: u64,
     metadata: Option<ResourceMetadata<'a>>,
     sign: Option<Sign<'a>>,
     tools: Option<&'a Tools<'a>>,
@@ -46,7 +47,14 @@ impl<'a> HttpAccess<'a> {
     /// Creates an `HttpAccess` without authorization. The hosts and origins of `config` still apply.
     #[must_use]
     pub fn new(config: &'a HttpConfig<'a>) -> HttpAccess<'a> {
-        HttpAccess { config, authorization: Authorization::None, metadata: None, sign: None, tools: None }
+        HttpAccess {
+            config,
+            authorization: Authorization::None,
+            user: 0,
+            metadata: None,
+            sign: None,
+            tools: None,
+        }
     }
 
     /// Returns the configuration.
@@ -125,6 +133,14 @@ impl<'a> HttpAccess<'a> {
         self
     }
 
+    /// Sets the user of the following requests, or 0 for no user. Without effect after [`bearer`](HttpAccess::bearer) or
+    /// [`authorize`](HttpAccess::authorize), which identify the user of each request.
+    ///
+    /// An adapter calls this method before each request whose user a layer in front of the server has authenticated.
+    pub fn set_user(&mut self, user: u64) {
+        self.user = user;
+    }
+
     /// Sets the function that signs session ids, for [`SessionMode::Sealed`]. `sign` returns a message authentication
     /// code, such as a truncated HMAC with a key that all servers of a cluster share. If no function is set,
     /// `initialize` creates no session in this mode.
@@ -157,7 +173,7 @@ impl fmt::Debug for HttpAccess<'_> {
 impl Policy for HttpAccess<'_> {
     fn authorize(&mut self, head: &RequestHead<'_>) -> Verdict {
         match &mut self.authorization {
-            Authorization::None => Verdict::Allow { user: 0 },
+            Authorization::None => Verdict::Allow { user: self.user },
             Authorization::Function(authorize) => authorize(head),
             Authorization::Tokens(tokens) => match head.bearer_user(tokens.iter().map(String::as_str)) {
                 Some(user) => Verdict::Allow { user },

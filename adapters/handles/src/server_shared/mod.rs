@@ -20,6 +20,7 @@ use crate::cancellation::Task;
 use crate::defer::{Defer, DeferRequest};
 use crate::hook::{RequestHook, RequestOutcome};
 use crate::outbound_request::PendingResponse;
+use crate::request_link::RequestLink;
 use crate::request_record::{Hooks, RequestRecord};
 use crate::responder::Responder;
 use crate::server_command::ServerCommand;
@@ -236,14 +237,15 @@ impl ServerShared {
             );
             return None;
         };
-        let client = (request.revision(), request.client());
+        let (client, user) = ((request.revision(), request.client()), request.user());
         // The time of the last poll may lag behind, and the handler may have worked for long before this call.
         match DeferRequest::defer(request, self.now(), time.map(Millis::from)) {
             Ok(ticket) => {
                 let record = if self.is_observed() { lock(&self.current).take() } else { None };
                 let task = Arc::new(Task::new(record));
                 self.state.with(|state| state.tasks.insert(ticket, Arc::clone(&task)));
-                Some(Responder::new(Arc::clone(self), ticket, client, task, permit))
+                let link = RequestLink { shared: Arc::clone(self), ticket, client, user, task };
+                Some(Responder::new(link, permit))
             }
             Err(request) => {
                 DeferRequest::busy(request);

@@ -1,4 +1,65 @@
 //! MCP over HTTP: clients of servers at a URL, and servers on a listener.
+//!
+//! # Users
+//!
+//! A request has the user that [`HttpAccess::bearer`] or [`HttpAccess::authorize`] returns. A session, and a task,
+//! belong to the user of the request that created them. `user` of [`Call`](crate::server::Call::user), of
+//! [`Responder`](crate::Responder::user), of [`RequestInfo`](crate::RequestInfo::user) and of `ClientDetails` returns
+//! the user:
+//!
+//! ```no_run
+//! # #[cfg(feature = "derive")] {
+//! use mcp_proto_std::handler::ClientDetails;
+//! use mcp_proto_std::http::{Challenge, HttpAccess, HttpConfig, SessionMode, Verdict};
+//! use mcp_proto_std::server::{Failure, ServerConfig};
+//! use mcp_proto_std::{Refusal, RequestHook, RequestInfo, Router, Serve, route, router, tool};
+//! use std::collections::HashMap;
+//! use std::net::TcpListener;
+//!
+//! struct Shop {
+//!     orders: HashMap<u64, Vec<String>>,
+//! }
+//!
+//! /// Lists the orders of the user.
+//! #[tool(read_only)]
+//! fn orders(shop: &Shop, client: ClientDetails) -> Result<String, Failure> {
+//!     let user = client.user().ok_or("sign in first")?;
+//!     Ok(shop.orders.get(&user).map_or("none".into(), |orders| orders.join("\n")))
+//! }
+//!
+//! /// Closes the shop.
+//! #[tool]
+//! fn close() {}
+//!
+//! /// Only the owner, user 1, may close the shop.
+//! struct OwnerCloses;
+//!
+//! impl RequestHook for OwnerCloses {
+//!     fn before(&self, request: &RequestInfo) -> Result<(), Refusal> {
+//!         match request.tool() {
+//!             Some("close") if request.user() != Some(1) => Err(Refusal::new(-31_001, "only the owner may do that")),
+//!             _ => Ok(()),
+//!         }
+//!     }
+//! }
+//!
+//! static ROUTER: Router<Shop> = router![orders, close];
+//! static CONFIG: ServerConfig = ServerConfig::new("shop", "1.0.0").features(ROUTER.features());
+//! static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
+//!
+//! # fn user_of(_: Option<&[u8]>) -> Option<u64> { None }
+//! # fn example(shop: Shop) -> Result<(), Box<dyn std::error::Error>> {
+//! let access = HttpAccess::new(&HTTP).authorize(|head| match user_of(head.fields.field("authorization")) {
+//!     Some(user) => Verdict::Allow { user },
+//!     None => Verdict::Deny { status: 401, challenge: Challenge::new("Bearer") },
+//! });
+//! let listener = TcpListener::bind("127.0.0.1:8080")?;
+//! Serve::new(&CONFIG).hook(OwnerCloses).http(listener, access, route(&ROUTER, shop))?;
+//! # Ok(()) }
+//! # }
+//! ```
+//!
+//! The user is a number, such as a key of the application's database, with which a handler finds more about the user.
 
 mod connection;
 mod connections;
