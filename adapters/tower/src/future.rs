@@ -17,6 +17,7 @@ use crate::body::{ResponseBody, StreamCut};
 use crate::exchange::{Exchange, Start};
 use crate::head::{self, Fields};
 use crate::received::{Received, Unreadable};
+use crate::service::User;
 use crate::shared::{Machines, Shared};
 
 pin_project! {
@@ -91,13 +92,14 @@ impl<D: bytes::Buf> RequestState<D> {
     /// and returns the start of the response as soon as it is known.
     fn advance(&mut self, context: &mut Context<'_>) -> Started {
         let RequestState { shared, head, body_length, received, is_complete, exchange } = self;
+        let user = head.extensions.get().map_or(0, |User(user)| *user);
         let fields = Fields::new(head);
         let head = head::request_head(head, &fields, *body_length);
         shared.with(|machines, now| {
             let id = match exchange {
                 Some(exchange) => exchange.id(),
                 None => {
-                    let id = machines.begin(shared, &head, now)?;
+                    let id = machines.begin(shared, &head, user, now)?;
                     exchange.insert(Exchange::new(Arc::clone(shared), id)).id()
                 }
             };
@@ -112,17 +114,19 @@ impl<D: bytes::Buf> RequestState<D> {
 }
 
 impl Machines {
-    /// Begins an exchange. An error is the whole response to a refused request.
+    /// Begins an exchange of a user, who is 0 if no layer has identified them. An error is the whole response to a refused request.
     fn begin(
         &mut self,
         shared: &Arc<Shared>,
         head: &RequestHead<'_>,
+        user: u64,
         now: Millis,
     ) -> Result<ExchangeId, Box<Response<ResponseBody>>> {
         if self.core.is_closed() {
             return Err(unavailable(StreamCut));
         }
         self.start_timer(shared);
+        self.core.http.policy().set_user(user);
         self.core.http.begin(head, now).map_err(|refusal| Box::new(head::refusal(&refusal)))
     }
 }

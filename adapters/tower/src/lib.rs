@@ -108,6 +108,70 @@
 //! # }
 //! ```
 //!
+//! # Users
+//!
+//! A request has the user that [`HttpAccess::bearer`] or [`HttpAccess::authorize`] returns, or the [`User`] that a layer
+//! has inserted into the extensions of the HTTP request. A session, and a task, belong to the user of the request that
+//! created them. `user` of [`Call`](server::Call::user), of [`Responder`](Responder::user), of
+//! [`RequestInfo`](RequestInfo::user) and of [`ClientDetails`](handler::ClientDetails::user) returns the user:
+//!
+//! ```
+//! use axum::extract::Request;
+//! use axum::middleware::map_request;
+//! use mcp_proto_tower::handler::ClientDetails;
+//! use mcp_proto_tower::server::{Failure, ServerConfig};
+//! use mcp_proto_tower::{HttpAccess, HttpConfig, Refusal, RequestHook, RequestInfo, Router, Serve, User};
+//! use mcp_proto_tower::{route, router, tool};
+//! use std::collections::HashMap;
+//!
+//! struct Shop {
+//!     orders: HashMap<u64, Vec<String>>,
+//! }
+//!
+//! /// Lists the orders of the user.
+//! #[tool(read_only)]
+//! async fn orders(shop: &Shop, client: ClientDetails) -> Result<String, Failure> {
+//!     let user = client.user().ok_or("sign in first")?;
+//!     Ok(shop.orders.get(&user).map_or("none".into(), |orders| orders.join("\n")))
+//! }
+//!
+//! /// Closes the shop.
+//! #[tool]
+//! fn close() {}
+//!
+//! /// Only the owner, user 1, may close the shop.
+//! struct OwnerCloses;
+//!
+//! impl RequestHook for OwnerCloses {
+//!     fn before(&self, request: &RequestInfo) -> Result<(), Refusal> {
+//!         match request.tool() {
+//!             Some("close") if request.user() != Some(1) => Err(Refusal::new(-31_001, "only the owner may do that")),
+//!             _ => Ok(()),
+//!         }
+//!     }
+//! }
+//!
+//! static ROUTER: Router<Shop> = router![orders, close];
+//! static CONFIG: ServerConfig = ServerConfig::new("shop", "1.0.0").features(ROUTER.features());
+//! static HTTP: HttpConfig = HttpConfig::new().path("/mcp");
+//!
+//! # fn user_of(_: &axum::http::HeaderMap) -> Option<u64> { None }
+//! # fn example(shop: Shop) -> Result<axum::Router, mcp_proto_tower::ServeError> {
+//! let mcp = Serve::new(&CONFIG).hook(OwnerCloses).service(HttpAccess::new(&HTTP), route(&ROUTER, shop))?;
+//! // For example, the layer of the whole application, which reads a cookie or a token.
+//! let users = map_request(|mut request: Request| async {
+//!     if let Some(user) = user_of(request.headers()) {
+//!         request.extensions_mut().insert(User(user));
+//!     }
+//!     request
+//! });
+//! let router = axum::Router::new().route_service("/mcp", mcp).layer(users);
+//! # Ok(router)
+//! # }
+//! ```
+//!
+//! The user is a number, such as a key of the application's database, with which a handler finds more about the user.
+//!
 //! # Runtime
 //!
 //! The service runs inside of a tokio runtime with its timer enabled. The service has one lock and no central task: the
@@ -174,4 +238,4 @@ pub use mcp_proto_tokio::{
 #[cfg(feature = "derive")]
 pub use mcp_proto_tokio::{Router, handler, route};
 pub use serve::Serve;
-pub use service::McpService;
+pub use service::{McpService, User};

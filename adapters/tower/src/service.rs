@@ -26,6 +26,16 @@ pub struct McpService {
     shared: Arc<Shared>,
 }
 
+/// The user of a request, an extension of [`http::Request`] that a layer in front of the [`McpService`] inserts.
+///
+/// The number has the meaning of [`Verdict::Allow`](crate::Verdict::Allow). [`HttpAccess::bearer`] and
+/// [`HttpAccess::authorize`] replace this user with their own.
+///
+/// [`HttpAccess::bearer`]: crate::HttpAccess::bearer
+/// [`HttpAccess::authorize`]: crate::HttpAccess::authorize
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct User(pub u64);
+
 impl McpService {
     pub(crate) fn new(shared: Arc<Shared>) -> McpService {
         McpService { shared }

@@ -7,3 +7,4 @@ mod lifecycle;
 mod requests;
 mod service;
 mod support;
+mod users;

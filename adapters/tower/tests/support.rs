@@ -164,6 +164,11 @@ impl TestServer {
     }
 
     pub(crate) fn serve(service: McpService, reports: Receiver<Report>) -> TestServer {
+        TestServer::serve_router(Router::new().fallback_service(service.clone()), service, reports)
+    }
+
+    /// Serves a router that contains the service.
+    pub(crate) fn serve_router(router: Router, service: McpService, reports: Receiver<Report>) -> TestServer {
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let listener = runtime.block_on(async {
             let socket = tokio::net::TcpSocket::new_v4().unwrap();
@@ -172,7 +177,6 @@ impl TestServer {
             socket.listen(2048).unwrap()
         });
         let address = listener.local_addr().unwrap();
-        let router = Router::new().fallback_service(service.clone());
         runtime.spawn(async move { axum::serve(listener, router).await });
         TestServer { address, service, reports, runtime: Some(runtime) }
     }
