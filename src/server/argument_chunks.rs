@@ -213,7 +213,8 @@ fn next_chunk(server: &mut Server<'_>) -> bool {
     }
     let Some(length) = decode_chunk(input, start).filter(|length| *length > 0) else { return false };
     input.set_chunked(true);
-    state.peer.keep_alive.record_part(state.peer.now);
+    let now = state.peer.now;
+    state.peer.keep_alive.record_part(now);
     let chunk = PendingArgument { event: chunk_event, length, is_first };
     state.pending_event = Some(PendingEvent::Argument(chunk));
     true

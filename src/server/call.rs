@@ -1,5 +1,7 @@
 //! Events `Call` (`tools/call`) and `Connected` (`initialize`).
 
+use core::borrow::BorrowMut;
+
 use crate::error::ProtocolError;
 use crate::framing::LineDecoder;
 use crate::json::{Json, WriteText, Writer};
@@ -8,9 +10,11 @@ use crate::protocol::objects::tool::Tool;
 use crate::protocol::objects::tool_result::ToolResult;
 use crate::protocol::revision::Revision;
 use crate::server::event::{Event, RequestParts};
+use crate::server::reply::StateAccess;
 use crate::server::request_context::Context;
 use crate::server::request_methods::{input_methods, request_methods};
 use crate::server::server_state::ServerState;
+use crate::server::tasks::access::TaskAccess;
 
 /// A tool call (`tools/call`), with its response methods. The arguments are in the receive buffer.
 ///
@@ -37,11 +41,20 @@ impl core::fmt::Debug for Call<'_> {
 impl<'a> Call<'a> {
     pub(crate) fn event<'e>(
         input: &'e mut LineDecoder<'_>,
-        state: &'e mut ServerState<'_>,
+        state: &'e mut TaskAccess<'_>,
+        context: Context,
+    ) -> Option<Event<'e>> {
+        Call::event_with(input, &mut **state, context)
+    }
+
+    /// Creates the event with this access to the state.
+    pub(crate) fn event_with<'b: 'e, 'e>(
+        input: &'e mut LineDecoder<'_>,
+        access: &'e mut (impl StateAccess + BorrowMut<ServerState<'b>>),
         context: Context,
     ) -> Option<Event<'e>> {
         let mut arguments = &mut [][..];
-        let parts = RequestParts::with_arguments(input, state, context, &mut arguments);
+        let parts = RequestParts::with_arguments(input, access, context, &mut arguments);
         Some(Event::Call(Call { parts, arguments }))
     }
 

@@ -1,5 +1,6 @@
 //! Events of a server, constructed from the pending event and the received line.
 
+use core::borrow::BorrowMut;
 use core::mem;
 
 use crate::error::ProtocolError;
@@ -21,10 +22,11 @@ use crate::server::features::subscriptions::authorized::SubscriptionRequest;
 use crate::server::features::subscriptions::notify::Listening;
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::{PendingEvent, Spans};
-use crate::server::reply::{Pending, Reply};
+use crate::server::reply::{Pending, Reply, StateAccess};
 use crate::server::request_context::Context;
 use crate::server::send_request::Response;
 use crate::server::server_state::ServerState;
+use crate::server::tasks::access::TaskAccess;
 use crate::server::tasks::{TaskInput, TaskResult, TaskTicket};
 
 /// An event of a server. The event borrows the server, so the application must drop the event before the next poll.
@@ -207,7 +209,7 @@ pub(crate) fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
 /// Each feature names its own function, so that the linker drops unused features. The function returns the same type
 /// as `Server::event`, so that the compiler constructs the large value in its final place.
 pub(crate) type MakeEvent =
-    for<'a> fn(&'a mut LineDecoder<'_>, &'a mut ServerState<'_>, Context) -> Option<Event<'a>>;
+    for<'a> fn(&'a mut LineDecoder<'_>, &'a mut TaskAccess<'_>, Context) -> Option<Event<'a>>;
 
 /// Function that constructs an event that a feature defines and that needs no response. The ticket identifies a
 /// subscription, or is `Ticket::NONE`.
@@ -266,18 +268,19 @@ impl<'a> RequestParts<'a> {
         RequestParts::with_arguments(input, state, context, &mut &mut [][..])
     }
 
-    /// Converts the spans like [`new`](Self::new), and sets `arguments` to the part of the line with the arguments.
+    /// Converts the spans like [`new`](Self::new), and sets `arguments` to the part of the line with the arguments. The
+    /// reply has this access to the state.
     ///
     /// The function returns only the parts, so that the compiler constructs the parts in their final place in the
     /// event.
-    pub(crate) fn with_arguments(
+    pub(crate) fn with_arguments<'b: 'a>(
         input: &'a mut LineDecoder<'_>,
-        state: &'a mut ServerState<'_>,
+        access: &'a mut (impl StateAccess + BorrowMut<ServerState<'b>>),
         context: Context,
         arguments: &mut &'a mut [u8],
     ) -> RequestParts<'a> {
         let stream = input.stream();
-        state.peer.response_pending = true;
+        access.borrow_mut().peer.response_pending = true;
         let spans = spans_of(input);
         let (part, surroundings) = Surroundings::around(input.bytes_mut(), spans.arguments);
         *arguments = part;
@@ -287,14 +290,14 @@ impl<'a> RequestParts<'a> {
             meta: surroundings.at(meta),
             last_progress: SortKey::NONE,
         };
-        let config = state.config;
+        let config = access.borrow_mut().config;
         RequestParts {
             subject: text_of(surroundings.at(subject)),
             input_responses: InputResponses {
                 responses: Json::exact(surroundings.at(responses)),
                 state: Json::exact(surroundings.at(request_state)),
             },
-            reply: Reply { state, config, pending: Pending { source, stream, context } },
+            reply: Reply { state: access, config, pending: Pending { source, stream, context } },
         }
     }
 

@@ -142,6 +142,7 @@ use crate::rpc::Message;
 use crate::server::request_context::Context;
 use crate::server::server_state::ServerState;
 use crate::server::session::OutboundSession;
+use crate::server::tasks::access::TaskAccess;
 use crate::time::Millis;
 
 /// Storage for one request in flight.
@@ -191,7 +192,7 @@ pub type Slot = crate::peer::slots::Slot<Request<Context, OutboundSession>>;
 /// ```
 pub struct Server<'b> {
     input: LineDecoder<'b>,
-    state: ServerState<'b>,
+    state: TaskAccess<'b>,
 }
 
 /// The phase of the end of a connection. In phase `Open`, the end has not begun.
@@ -288,12 +289,12 @@ impl Server<'_> {
         let inbound = self.state.peer.in_flight.inbound(ticket).filter(|inbound| inbound.is_open());
         let Some(inbound) = inbound else {
             let hooks = self.state.task_hooks().ok_or(SendError::Gone)?;
-            return (hooks.reply)(self, ticket);
+            return (hooks.reply)(&mut self.state, ticket);
         };
         let pending = reply::Pending::in_slot(ticket, inbound);
         self.state.ensure_response_space()?;
         let config = self.state.config;
-        Ok(Reply { state: &mut self.state, config, pending })
+        Ok(Reply { state: &mut *self.state, config, pending })
     }
 
     /// Reports to the client that a list or a resource has changed.
@@ -322,7 +323,7 @@ impl Server<'_> {
     /// method returns `false`.
     #[must_use]
     pub fn is_watched(&self, uri: &str) -> bool {
-        let ServerState { registry, peer, .. } = &self.state;
+        let ServerState { registry, peer, .. } = &*self.state;
         registry.resources().any(|entry| entry.uri == uri && entry.owner.is_active(&peer.in_flight))
     }
 

@@ -126,8 +126,8 @@ pub(crate) enum RequestKind {
     CallTool {
         /// Whether to add empty structured content if the result has none.
         pad_structured: bool,
-        /// Whether the call has become a task. Such a call sends no log messages, because they would need the metadata
-        /// of the task.
+        /// Whether the call has become a task, or must become one. Such a call sends no log messages, because they
+        /// would need the metadata of the task.
         is_task: bool,
     },
     ReadResource,

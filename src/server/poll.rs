@@ -46,7 +46,8 @@ impl Server<'_> {
     /// dropped the request of the event without a response, responds with an error first.
     #[inline]
     pub(super) fn finish_event(&mut self) {
-        if !self.state.peer.line_event.begin_poll(self.state.pending_event.is_none()) {
+        let is_taken = self.state.pending_event.is_none();
+        if !self.state.peer.line_event.begin_poll(is_taken) {
             return;
         }
         if mem::take(&mut self.state.peer.response_pending) {

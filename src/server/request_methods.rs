@@ -6,7 +6,7 @@ macro_rules! request_event {
         impl $request<'_> {
             pub(crate) fn event<'e>(
                 input: &'e mut $crate::framing::LineDecoder<'_>,
-                state: &'e mut $crate::server::server_state::ServerState<'_>,
+                state: &'e mut $crate::server::tasks::access::TaskAccess<'_>,
                 context: $crate::server::request_context::Context,
             ) -> Option<$crate::server::event::Event<'e>> {
                 let parts = $crate::server::event::RequestParts::new(input, state, context);

@@ -11,6 +11,7 @@ use crate::server::features::catalog::{Catalog, Found, find};
 use crate::server::in_flight_hooks::INBOUND;
 use crate::server::min_buffer_size::largest_own_message;
 use crate::server::server_state::{RequestTable, ServerState};
+use crate::server::tasks::access::TaskAccess;
 use crate::server::tasks::table::{TaskStorage, TaskTable};
 use crate::server::{Server, ServerConfig, Slot};
 
@@ -51,7 +52,7 @@ impl<'b> Server<'b> {
         let limits = config.limits;
         Server {
             input: LineDecoder::new(rx, limits.depth, limits.id),
-            state: ServerState::new(config, output),
+            state: TaskAccess(ServerState::new(config, output)),
         }
     }
 

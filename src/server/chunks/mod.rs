@@ -441,6 +441,6 @@ impl Server<'_> {
     /// [`SendError::Gone`]: the request has ended, or its response is not chunked.
     pub fn chunks(&mut self, ticket: Ticket) -> Result<Chunks<'_>, SendError> {
         self.state.chunk_state(ticket).ok_or(SendError::Gone)?;
-        Ok(Chunks { state: &mut self.state, ticket })
+        Ok(Chunks { state: &mut *self.state, ticket })
     }
 }

@@ -13,8 +13,8 @@ use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
 use crate::server::request_context::Context;
 use crate::server::request_methods::{input_methods, request_methods};
-use crate::server::server_state::ServerState;
 use crate::server::server_state::Shape;
+use crate::server::tasks::access::TaskAccess;
 
 /// A request for a prompt (`prompts/get`): name, arguments and response methods.
 ///
@@ -54,11 +54,11 @@ impl core::fmt::Debug for GetPrompt<'_> {
 impl<'a> GetPrompt<'a> {
     pub(crate) fn event<'e>(
         input: &'e mut LineDecoder<'_>,
-        state: &'e mut ServerState<'_>,
+        state: &'e mut TaskAccess<'_>,
         context: Context,
     ) -> Option<Event<'e>> {
         let mut arguments = &mut [][..];
-        let parts = RequestParts::with_arguments(input, state, context, &mut arguments);
+        let parts = RequestParts::with_arguments(input, &mut **state, context, &mut arguments);
         Some(Event::GetPrompt(GetPrompt { parts, arguments }))
     }
 

@@ -60,7 +60,8 @@ impl Tasks {
     /// Default: off.
     ///
     /// The application responds through the ticket of the deferred call, as without this setting. The response ends the
-    /// task, and the task's slot in the table stores the result. If the client cancels the task, or the time to live
+    /// task, and the task's slot in the table stores the result. A result that the slot cannot store becomes an error
+    /// (-32603), which the next event reports. If the client cancels the task, or the time to live
     /// expires, the server emits the same event as for a call: [`Event::Cancelled`](crate::server::Event::Cancelled) or
     /// [`Event::Expired`](crate::server::Event::Expired). When the call becomes a task, the timeout of deferred
     /// requests no longer applies. `options` must return options with new random bits for each task.
@@ -71,12 +72,14 @@ impl Tasks {
     ///
     /// - `2026-07-28`: a call of a client that declares the extension becomes a task. While the connection ends, no
     ///   call becomes a task, unless the table [keeps](crate::server::TaskTable::keep_on_reset) tasks.
-    /// - `2025-11-25`: a deferred call becomes a task only if the client requests a task. The call then becomes a task
-    ///   at the next poll. A call to which the application responds before that poll gets its result, although the
-    ///   specification requires a task. Respond after the next poll, or use
-    ///   [`into_task`](crate::server::Call::into_task).
+    /// - `2025-11-25`: a call becomes a task if the client requests a task, whatever `after` is. A deferred call becomes
+    ///   a task immediately. If the application responds without deferral, the response is a task that has already
+    ///   ended with this result. A JSON-RPC error without deferral refuses the task, as the error of the call. If the
+    ///   table has no free slot, the server refuses the call
+    ///   ([`TooManyInFlight`](crate::ProtocolError::TooManyInFlight)) without an event.
     ///
-    /// As a task, a call sends no progress, no log messages and no requests to the client: a request with the option
+    /// As a task, a call sends no progress, no log messages and no requests to the client, and has no
+    /// [chunked](crate::server::Call::chunked) response: a request with the option
     /// [`during`](crate::server::RequestOptions::during) for the call fails with
     /// [`Unsupported`](crate::SendError::Unsupported). If a call needs input, use
     /// [`into_task`](crate::server::Call::into_task), or request the input before the call becomes a task.

@@ -6,7 +6,6 @@
 
 use crate::error::{ConfigError, InvalidToolHeader, ProtocolError};
 use crate::json::{Str, Writer};
-use crate::platform::cold_path;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::schema_reader::has_string_property;
@@ -288,13 +287,11 @@ impl Tools<'_> {
         }
         let tool = if let Found::Tool(tool) = found { Some(tool) } else { None };
         let kind = self.kind(tool, request.pending.context.revision());
-        if let Some(hooks) = request.state.task_hooks()
-            && let Some(refused) = (hooks.check_call)(request, tool)
-        {
-            cold_path();
-            return refused;
+        let received = request.emit_request(kind, Call::event);
+        match request.state.task_hooks() {
+            Some(hooks) => (hooks.check_call)(request, tool, received),
+            None => received,
         }
-        request.emit_request(kind, Call::event)
     }
 
     /// Returns the request kind of a call to this tool. `None` stands for a tool of a dynamic list.

@@ -1,45 +1,74 @@
 //! Automatic tasks: a deferred call whose response takes long becomes a task.
 //!
-//! When the application defers a call that may become a task, the server reserves a slot of the table. After the
-//! configured time (in `2025-11-25`, at the next poll), the server responds to the call with the task. The slot of the
-//! call in the table of requests is then free. The ticket of the call remains valid, because the slot of the task
-//! stores this ticket.
+//! In `2026-07-28`, when the application defers a call that may become a task, the server reserves a slot of the table.
+//! After the configured time, the server responds to the call with the task. The slot of the call in the table of
+//! requests is then free. The ticket of the call remains valid, because the slot of the task stores this ticket.
+//!
+//! In `2025-11-25`, a call for which the client requests a task becomes a task when the application defers the call. A
+//! result without deferral becomes a task that has ended.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{WriteBody, Writer};
+use crate::json::WriteBody;
 use crate::peer::inbound::Source;
 use crate::peer::lifecycle::State;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::packed;
 use crate::peer::tasks::table::{TaskData, TaskState, TaskTable, expiry};
-use crate::protocol::revision::WireFeature;
-use crate::server::Server;
-use crate::server::pending_event::RequestKind;
-use crate::server::reply::{Act, Pending, Reply, StateAccess};
+use crate::server::dispatch::Received;
+use crate::server::event::MakeEvent;
+use crate::server::feature::Request;
+use crate::server::pending_event::{PendingEvent, RequestKind};
+use crate::server::reply::{Pending, Reply};
 use crate::server::request_context::Context;
 use crate::server::response_status::ResponseStatus;
-use crate::server::server_state::{ServerState, Shape};
+use crate::server::server_state::ServerState;
+use crate::server::tasks::access::{self, TaskAccess};
 use crate::server::tasks::create::respond_created;
-use crate::server::write_message::write_error_message;
-use crate::time::Millis;
 
-/// Reserves a slot of the table for a deferred call, if the call may become a task.
-pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, call: Ticket) {
+/// Emits the event of a call for which the client requests a task (`2025-11-25`). If tasks are automatic, the call must
+/// become a task, so refuses the call if the table is full.
+pub(super) fn emit_requested(request: &mut Request<'_, '_>, context: Context, event: MakeEvent) -> Received {
+    let RequestKind::CallTool { pad_structured, .. } = context.kind else { return Received::Done };
+    let requested = request.state.with_tasks(|state, table| {
+        table.automatic.map(|_| (table.has_free_slot(state), table.slots.limit()))
+    });
+    match requested.flatten() {
+        None => request.state.emit(PendingEvent::Request { context, event }),
+        Some((false, limit)) => {
+            let error = ProtocolError::TooManyInFlight { limit };
+            request.state.write_error_response(&request.pending, error, None);
+            request.state.fail(error)
+        }
+        Some((true, _)) => {
+            let context = context.with_kind(RequestKind::CallTool { pad_structured, is_task: true });
+            request.state.emit(PendingEvent::Request { context, event: access::event })
+        }
+    }
+}
+
+/// Handles a deferred call that may become a task. A call for which the client requests a task becomes a task now, so
+/// that no response can precede the task. Otherwise reserves a slot of the table.
+pub(super) fn on_deferred(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, call: Ticket) {
     let Some((requested, automatic)) = table.candidate.take().zip(table.automatic) else { return };
     let Some(inbound) = state.peer.in_flight.deferred(call) else { return };
-    let context = inbound.context;
-    let RequestKind::CallTool { .. } = context.kind else { return };
+    let pending = Pending::in_slot(call, inbound);
+    let context = pending.context;
+    let RequestKind::CallTool { is_task: is_requested, .. } = context.kind else { return };
     let options = (automatic.options)();
-    // A client of 2025-11-25 has requested the task, so convert the call at the next poll.
-    let after = if context.revision().has(WireFeature::Tasks) { Millis::ZERO } else { automatic.after };
-    let deadline = Some(state.peer.now.plus(after));
-    let data = table.call_data(state, &context, options, options.ttl_for(requested));
-    let data = TaskData { state: TaskState::Reserved, has_request: true, ..data };
-    if let Some(ticket) = table.take_slot(state, data, deadline)
-        && !table.set_token(ticket, &packed(call))
-    {
+    let ttl = options.ttl_for(requested);
+    let now = state.peer.now;
+    let (first_state, deadline) = match is_requested {
+        true => (TaskState::Open, expiry(now, ttl)),
+        false => (TaskState::Reserved, Some(now.plus(automatic.after))),
+    };
+    let data = table.call_data(state, &context, options, ttl);
+    let data = TaskData { state: first_state, has_request: true, ..data };
+    let Some(ticket) = table.take_slot(state, data, deadline) else { return };
+    if !table.set_token(ticket, &packed(call)) {
         table.slots.release(ticket);
+    } else if is_requested {
+        respond_created(state, table, &pending, ticket);
     }
 }
 
@@ -53,9 +82,8 @@ pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ti
         return true;
     };
     // An ending connection waits for calls, but not for tasks. Do not convert the call, so that the client gets the
-    // result. Exceptions: the table keeps its tasks, or a client of `2025-11-25` has requested the task.
-    let is_ending = state.peer.lifecycle.state() == State::Draining;
-    if is_ending && !table.keeps_on_reset && pending.context.revision().has(WireFeature::TasksExtension) {
+    // result. Exception: the table keeps its tasks.
+    if state.peer.lifecycle.state() == State::Draining && !table.keeps_on_reset {
         table.slots.release(ticket);
         return true;
     }
@@ -77,62 +105,72 @@ pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ti
 /// # Errors
 /// [`SendError::Gone`]: no open task has this call. [`SendError::Busy`]: the server has not yet reported the error of
 /// another reply.
-pub(super) fn reply<'s>(server: &'s mut Server<'_>, call: Ticket) -> Result<Reply<'s>, SendError> {
-    let table = server.state.tasks.as_ref().ok_or(SendError::Gone)?;
+pub(super) fn reply<'s>(access: &'s mut TaskAccess<'_>, call: Ticket) -> Result<Reply<'s>, SendError> {
+    let table = access.tasks.as_ref().ok_or(SendError::Gone)?;
     let data = table.find_call(call).and_then(|ticket| table.data(ticket)).ok_or(SendError::Gone)?;
     let mut context = Context::new(false);
     context.set_revision(data.revision);
     context.kind = RequestKind::CallTool { pad_structured: data.pad_structured, is_task: true };
     context.capabilities = data.capabilities;
-    if server.state.peer.pending_error.is_some() {
-        return Err(server.state.peer.busy());
+    if access.peer.pending_error.is_some() {
+        return Err(access.peer.busy());
     }
-    let config = server.state.config;
+    let config = access.config;
     let pending = Pending { source: Source::Slot(call), stream: StreamId::NONE, context };
-    Ok(Reply { state: server, config, pending })
+    Ok(Reply { state: access, config, pending })
 }
 
-/// Access for the reply to a call that has become a task: a response ends the task.
-impl StateAccess for Server<'_> {
-    fn with(&mut self, act: &mut dyn Act) {
-        act.act(&mut self.state);
-    }
-
-    fn respond(&mut self, pending: &Pending<'_>, shape: Shape, body: &mut dyn WriteBody) {
-        let error = match shape {
-            Shape::Result => None,
-            Shape::Error(code) => Some(code),
-            // A call that has become a task cannot require input, and cannot have a result of an extension's own type.
-            _ => return self.end_call(pending, None, &mut |_: &mut Writer<'_>| false),
-        };
-        self.end_call(pending, error, body);
-    }
-
-    fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError) {
-        self.end_call(pending, Some(error.response_code()), &mut |out: &mut Writer<'_>| {
-            write_error_message(out, &error.message());
-        });
-    }
-
-    #[cfg(feature = "alloc")]
-    fn user(&self) -> u64 {
-        self.state.user
-    }
+/// Ends the task of a call with the response of the application.
+pub(super) fn end_call(
+    state: &mut ServerState<'_>,
+    call: Ticket,
+    error: Option<i32>,
+    body: &mut dyn WriteBody,
+) {
+    state.with_tasks(|state, table| {
+        if let Some(ticket) = table.find_call(call) {
+            end_with(state, table, ticket, None, error, body);
+        }
+    });
 }
 
-impl Server<'_> {
-    fn end_call(&mut self, pending: &Pending<'_>, error: Option<i32>, body: &mut dyn WriteBody) {
-        let Source::Slot(call) = pending.source else { return };
-        self.state.with_tasks(|state, table| {
-            let Some(ticket) = table.find_call(call) else { return };
-            let limit = state.payload_limit(table, ticket, 0);
-            let (end, refused) = table.store_or_refuse(ticket, limit, error, body);
-            let code = refused.map(|refused| refused.response_code()).or(error);
-            state.record_status(code.map_or(ResponseStatus::Result, |code| ResponseStatus::Error { code }));
-            state.peer.pending_error = refused.or(state.peer.pending_error);
-            state.end_task(table, ticket, end);
-        });
+/// Responds to a call in the current line with a new task, and ends this task with the result that `body` writes.
+pub(super) fn respond_at_once(state: &mut ServerState<'_>, pending: &Pending<'_>, body: &mut dyn WriteBody) {
+    state.with_tasks(|state, table| {
+        let Some((requested, automatic)) = table.candidate.take().zip(table.automatic) else { return };
+        let options = (automatic.options)();
+        let ttl = options.ttl_for(requested);
+        // If `body` panics, the slot stays reserved for a call that has ended, so the table can release the slot.
+        let data = table.call_data(state, &pending.context, options, ttl);
+        let data = TaskData { state: TaskState::Reserved, ..data };
+        if let Some(ticket) = table.take_slot(state, data, expiry(state.peer.now, ttl)) {
+            end_with(state, table, ticket, Some(pending), None, body);
+        }
+    });
+}
+
+/// Ends a task with the response of the application. If `created` is a request, first responds to this request with the
+/// task, which the response must report as `working`.
+fn end_with(
+    state: &mut ServerState<'_>,
+    table: &mut TaskTable<'_>,
+    ticket: Ticket,
+    created: Option<&Pending<'_>>,
+    error: Option<i32>,
+    body: &mut dyn WriteBody,
+) {
+    let limit = state.payload_limit(table, ticket, 0);
+    let (end, refused) = table.store_or_refuse(ticket, limit, error, body);
+    if let Some(pending) = created {
+        respond_created(state, table, pending, ticket);
+        if table.data(ticket).is_none() {
+            return;
+        }
     }
+    let code = refused.map(|refused| refused.response_code()).or(error);
+    state.record_status(code.map_or(ResponseStatus::Result, |code| ResponseStatus::Error { code }));
+    state.peer.pending_error = refused.or(state.peer.pending_error);
+    state.end_task(table, ticket, end);
 }
 
 impl TaskTable<'_> {

@@ -18,10 +18,9 @@ impl<'a> Call<'a> {
     /// Returns whether the client accepts a task as the response to the call. The result does not depend on free slots
     /// in the table.
     ///
-    /// In `2025-11-25` the client requests a task, and the server must then respond with a task. This crate does not
-    /// ensure the task: the application must call [`into_task`](Call::into_task), or [defer](Call::defer) the call with
-    /// [automatic tasks](crate::server::Tasks::automatic). In `2026-07-28` the client declares the extension, and the
-    /// server decides.
+    /// In `2025-11-25` the client requests a task, and the server must then respond with a task. With [automatic
+    /// tasks](crate::server::Tasks::automatic), the server does so. Otherwise the application must call
+    /// [`into_task`](Call::into_task). In `2026-07-28` the client declares the extension, and the server decides.
     #[must_use]
     pub fn can_become_task(&self) -> bool {
         self.task_request().is_some()
@@ -125,17 +124,21 @@ impl TaskTable<'_> {
         }
     }
 
-    /// Takes a free slot. Without one, first frees the slots reserved for calls that have ended. Returns `None` if no slot
-    /// is free even then.
+    /// Takes a free slot. Returns `None` if no slot is [free](TaskTable::has_free_slot).
     pub(super) fn take_slot(
         &mut self,
         state: &ServerState<'_>,
         data: TaskData,
         deadline: Option<Millis>,
     ) -> Option<Ticket> {
-        self.slots.take(data, deadline).or_else(|| {
+        self.has_free_slot(state).then(|| self.slots.take(data, deadline))?
+    }
+
+    /// Returns whether a slot is free. Without one, first frees the slots reserved for calls that have ended.
+    pub(super) fn has_free_slot(&mut self, state: &ServerState<'_>) -> bool {
+        if self.slots.len() >= self.slots.limit() {
             self.release_reservations(state);
-            self.slots.take(data, deadline)
-        })
+        }
+        self.slots.len() < self.slots.limit()
     }
 }

@@ -12,16 +12,16 @@ use crate::peer::tasks::table::{TaskData, TaskState, TaskTable, TaskTicket};
 use crate::protocol::objects::task::TaskSupport;
 use crate::protocol::objects::tool::Tool;
 use crate::protocol::revision::{Era, WireFeature};
-use crate::server::Server;
 use crate::server::change_set::ChangeSet;
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::feature::Request;
 use crate::server::features::subscriptions::registry::{Owner, Subject, SubjectKind, SubscriptionRegistry};
 use crate::server::features::tasks::{is_declared, refuse_undeclared};
-use crate::server::pending_event::{ResponseKind, TaskEvent};
+use crate::server::pending_event::{PendingEvent, ResponseKind, TaskEvent};
 use crate::server::reply::Reply;
 use crate::server::server_state::ServerState;
+use crate::server::tasks::access::TaskAccess;
 use crate::server::tasks::automatic;
 use crate::server::tasks::{deliver, input, result};
 use crate::time::Millis;
@@ -36,16 +36,17 @@ pub(crate) struct TaskHooks {
     /// one of these steps has set an event.
     pub(crate) advance: fn(&mut ServerState<'_>) -> bool,
 
-    /// Checks a call against the task support of its tool. Returns the refusal, or `None` if the call is valid. In
-    /// revisions with tasks, also records whether a valid call may become a task automatically. In `2025-11-25`, sets
-    /// the span `state` to the member `task` of a valid call.
-    pub(crate) check_call: fn(&mut Request<'_, '_>, Option<&Tool<'_>>) -> Option<Received>,
+    /// Checks a call, whose event is pending, against the task support of its tool. Refuses an invalid call instead.
+    /// In revisions with tasks, also records whether a valid call may become a task automatically. In `2025-11-25`,
+    /// sets the span `state` to the member `task` of a valid call. The last argument is the outcome of the event so
+    /// far, because the server may have refused the call.
+    pub(crate) check_call: fn(&mut Request<'_, '_>, Option<&Tool<'_>>, Received) -> Received,
 
-    /// Reserves a slot of the table for a deferred call, if the call may become a task.
+    /// Turns a deferred call into a task, or reserves a slot of the table, if the call may become a task.
     pub(crate) on_deferred: fn(&mut ServerState<'_>, Ticket),
 
     /// Returns the handle that responds to a call that has become a task.
-    pub(crate) reply: for<'s> fn(&'s mut Server<'_>, Ticket) -> Result<Reply<'s>, SendError>,
+    pub(crate) reply: for<'s> fn(&'s mut TaskAccess<'_>, Ticket) -> Result<Reply<'s>, SendError>,
 
     /// Converts a pending event of a task and its arguments into the [`Event`] for the application.
     pub(crate) event: for<'a> fn(TaskEvent, &'a mut ServerState<'_>, Json<'a>) -> Option<Event<'a>>,
@@ -82,7 +83,9 @@ pub(crate) static HOOKS: TaskHooks = TaskHooks {
     earliest_deadline,
     advance,
     check_call,
-    on_deferred: |state, call| _ = state.with_tasks(|state, table| automatic::reserve(state, table, call)),
+    on_deferred: |state, call| {
+        _ = state.with_tasks(|state, table| automatic::on_deferred(state, table, call))
+    },
     reply: automatic::reply,
     event,
     on_response: |state, request, kind| {
@@ -112,37 +115,42 @@ fn advance(state: &mut ServerState<'_>) -> bool {
     state.with_tasks(deliver::advance).unwrap_or(false)
 }
 
-fn check_call(request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>) -> Option<Received> {
-    let revision = request.pending.context.revision();
+fn check_call(request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>, received: Received) -> Received {
+    let Some(PendingEvent::Request { context, event }) = request.state.pending_event.take() else {
+        return received;
+    };
+    let revision = context.revision();
     let support = tool.map(Tool::supports_tasks);
     set_candidate(request.state, None);
     if revision.has(WireFeature::TasksExtension) {
         let is_declared = is_declared(request.view(request.spans.meta));
         if support == Some(TaskSupport::Required) && !is_declared {
-            return Some(refuse_undeclared(request));
+            return refuse_undeclared(request);
         }
         let is_candidate = is_declared && support != Some(TaskSupport::Forbidden);
         set_candidate(request.state, is_candidate.then_some(0));
-        return None;
-    }
-    if !revision.has(WireFeature::Tasks) {
-        return None;
-    }
-    let task = request.param_span("task");
-    if !task.is_missing() && request.kind(task) != Kind::Object {
-        return Some(request.invalid_params("`task` must be an object"));
-    }
-    let why = match support {
-        Some(TaskSupport::Forbidden) if !task.is_missing() => "the tool does not support tasks",
-        Some(TaskSupport::Required) if task.is_missing() => "the tool requires a task",
-        _ => {
-            request.spans.state = task;
-            let requested = if task.is_missing() { None } else { requested_ttl(request.view(task)) };
-            set_candidate(request.state, requested);
-            return None;
+    } else if revision.has(WireFeature::Tasks) {
+        let task = request.param_span("task");
+        if !task.is_missing() && request.kind(task) != Kind::Object {
+            return request.invalid_params("`task` must be an object");
         }
-    };
-    Some(request.refuse(ProtocolError::UnknownMethod, &why))
+        let error = ProtocolError::UnknownMethod;
+        match support {
+            Some(TaskSupport::Forbidden) if !task.is_missing() => {
+                return request.refuse(error, &"the tool does not support tasks");
+            }
+            Some(TaskSupport::Required) if task.is_missing() => {
+                return request.refuse(error, &"the tool requires a task");
+            }
+            _ => {}
+        }
+        request.spans.state = task;
+        if let Some(requested) = requested_ttl(request.view(task)) {
+            set_candidate(request.state, Some(requested));
+            return automatic::emit_requested(request, context, event);
+        }
+    }
+    request.state.emit(PendingEvent::Request { context, event })
 }
 
 fn event<'a>(event: TaskEvent, state: &'a mut ServerState<'_>, arguments: Json<'a>) -> Option<Event<'a>> {

@@ -6,6 +6,7 @@
 //!
 //! Specification: 2025-11-25, *Tasks*; the extension *Tasks* of `2026-07-28`.
 
+pub(crate) mod access;
 pub(crate) mod automatic;
 pub(crate) mod create;
 pub(crate) mod deliver;

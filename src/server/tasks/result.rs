@@ -16,6 +16,7 @@ use crate::server::pending_event::RequestKind;
 use crate::server::reply::{Pending, Reply};
 use crate::server::request_context::Context;
 use crate::server::server_state::{ServerState, Shape};
+use crate::server::tasks::access::TaskAccess;
 use crate::server::tasks::deliver::notify_listener;
 use crate::server::write_message::{begin_result, once_tool_result, write_error_message};
 
@@ -40,7 +41,7 @@ impl<'a> TaskResult<'a> {
     /// Creates the event of a request in the current line.
     pub(crate) fn event<'e>(
         input: &'e mut LineDecoder<'_>,
-        state: &'e mut ServerState<'_>,
+        state: &'e mut TaskAccess<'_>,
         context: Context,
     ) -> Option<Event<'e>> {
         let RequestParts { reply, .. } = RequestParts::new(input, state, context);

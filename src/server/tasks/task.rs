@@ -61,7 +61,7 @@ impl Server<'_> {
     /// [`SendError::Gone`]: the task has ended, the client cancelled the task, or the table has removed the task.
     pub fn task(&mut self, ticket: TaskTicket) -> Result<Task<'_>, SendError> {
         self.state.task_data(ticket.0).filter(|data| data.is_open()).ok_or(SendError::Gone)?;
-        Ok(Task { state: &mut self.state, ticket: ticket.0 })
+        Ok(Task { state: &mut *self.state, ticket: ticket.0 })
     }
 
     /// Removes a task before its time to live expires, such as an ended task whose result is no longer needed.

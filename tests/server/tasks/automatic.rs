@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
 use mcp_proto::server::{ChunkedContent, Reply, RequestOptions, ResponseStatus};
-use mcp_proto::{Level, SendError};
+use mcp_proto::{Level, ProtocolError, SendError};
 
 static AUTOMATIC: Tasks = Tasks::new().list().automatic(Millis(2000), || TaskOptions::new([7; 16]));
 static SLOW: ServerConfig = ServerConfig::new("s", "1")
@@ -28,6 +28,27 @@ impl Host {
     fn reply(&mut self, respond: impl FnOnce(Reply<'_>)) {
         let call = *self.deferred.as_ref().unwrap().last().unwrap();
         respond(self.server.reply(call).unwrap());
+    }
+
+    /// Calls the tool `optional` in `2025-11-25` with a task, and returns the event.
+    fn receive_call(&mut self) -> Call<'_> {
+        let params = json!({"name": "optional", "task": {"ttl": 60_000}, "_meta": {"progressToken": 1}});
+        let line =
+            format!("{}\n", json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}));
+        let mut input = line.as_bytes();
+        while let Action::Io(io) = self.server.poll(self.now) {
+            assert!(exchange(io, &mut input, &mut self.output));
+        }
+        let Some(Event::Call(call)) = self.server.event() else { panic!("a call") };
+        call
+    }
+
+    /// Calls the tool `optional` in `2025-11-25` with a task, and passes the event to `handle`. Returns the response.
+    fn call_with_task(&mut self, handle: impl FnOnce(Call<'_>)) -> Value {
+        handle(self.receive_call());
+        let mut messages = self.take();
+        assert_eq!((messages.len(), &messages[0]["id"]), (1, &json!(7)), "{messages:?}");
+        messages.remove(0)
     }
 
     /// Creates an automatic task of `2026-07-28`, and returns its id.
@@ -276,20 +297,132 @@ fn reply_of_a_task_cannot_be_chunked() {
 }
 
 #[test]
-fn call_whose_chunked_response_does_not_fit_becomes_a_task() {
+fn requested_task_has_no_chunked_response() {
     // TC-11
     let mut host = Host::automatic(table()).session("2025-11-25");
-    let params = json!({"name": "optional", "task": {}});
-    let line = format!("{}\n", json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}));
-    let mut input = line.as_bytes();
-    while let Action::Io(io) = host.server.poll(host.now) {
-        assert!(exchange(io, &mut input, &mut host.output));
+    let created = host.call_with_task(|call| {
+        let call = call.chunked(ChunkedContent::Text).unwrap_err();
+        call.defer(None).unwrap();
+    });
+    assert_eq!(created["result"]["task"]["status"], "working");
+}
+
+#[test]
+fn immediate_result_becomes_a_task_that_has_ended() {
+    // TC-8, TC-9, TC-10, TC-11, TC-14, TC-17, TC-20, TC-22
+    let blocks = |text: &str| json!([{"type": "text", "text": text}]);
+    for (respond, status, expected) in [
+        (
+            &(|call: Call<'_>| call.text("done")) as &dyn Fn(Call<'_>),
+            "completed",
+            json!({"content": blocks("done")}),
+        ),
+        (&|call| call.fail("no"), "failed", json!({"content": blocks("no"), "isError": true})),
+        (
+            &|call| call.invalid("no `n`"),
+            "failed",
+            json!({"content": blocks("Invalid arguments: no `n`"), "isError": true}),
+        ),
+        (
+            &|call| call.structured(&BTreeMap::from([("n", 1)])),
+            "completed",
+            json!({"content": blocks("{\"n\":1}"), "structuredContent": {"n": 1}}),
+        ),
+    ] {
+        let mut host = Host::automatic(table()).session("2025-11-25");
+        let created = host.call_with_task(respond);
+        let task = &created["result"]["task"];
+        assert_eq!((&task["status"], &task["ttl"]), (&json!("working"), &json!(60_000)), "{created}");
+        assert_eq!(task["createdAt"], "2026-07-28T09:30:00.000Z");
+        let reported = if status == "failed" { ResponseStatus::ToolFailure } else { ResponseStatus::Result };
+        assert_eq!(host.server.take_response_status(), Some(reported), "{expected}");
+        let id = text(&task["taskId"]);
+        assert_eq!(host.get_core(&id)["status"], status, "{expected}");
+        let mut result = host.request("tasks/result", json!({"taskId": id}))["result"].take();
+        let related = json!({"io.modelcontextprotocol/related-task": {"taskId": id}});
+        assert_eq!(result.as_object_mut().unwrap().remove("_meta"), Some(related));
+        assert_eq!(result, expected);
+        assert!(host.take_events().is_empty());
     }
-    let Some(Event::Call(call)) = host.server.event() else { panic!("a call") };
-    let uri = "x".repeat(5000);
-    let call = call.chunked(ChunkedContent::ResourceText { uri: &uri, mime_type: None }).unwrap_err();
-    call.defer(None).unwrap();
-    assert_eq!(host.take()[0]["result"]["task"]["status"], "working");
+}
+
+#[test]
+fn application_may_create_the_requested_task() {
+    let mut host = Host::automatic(table()).session("2025-11-25");
+    let created = host.call_with_task(|call| {
+        assert!(call.can_become_task());
+        call.into_task(TaskOptions::new([1; 16]).poll_interval(Millis(5))).unwrap();
+    });
+    assert_eq!(created["result"]["task"]["pollInterval"], 5);
+    assert_eq!(host.request("tasks/list", json!({}))["result"]["tasks"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn response_before_the_next_poll_ends_the_requested_task() {
+    // TC-11: the application may respond to a deferred call at any time.
+    let mut host = Host::automatic(table()).session("2025-11-25");
+    let ticket = host.receive_call().defer(None).unwrap();
+    host.server.reply(ticket).unwrap().text("done");
+    let created = host.take().remove(0);
+    let id = text(&created["result"]["task"]["taskId"]);
+    assert_eq!(host.get_core(&id)["status"], "completed");
+}
+
+#[test]
+fn error_instead_of_a_requested_task_is_sent_at_once() {
+    // TC-11
+    for (respond, expected) in [
+        (&(|call: Call<'_>| call.error(7, "no")) as &dyn Fn(Call<'_>), 7),
+        (&|call| call.unknown_tool(), -32602),
+        (&|call| call.busy(), -32603),
+        (&|call| drop(call), -32603),
+    ] {
+        let mut host = Host::automatic(table()).session("2025-11-25");
+        let response = host.call_with_task(respond);
+        assert_eq!(code(&response), expected, "{response}");
+        assert_eq!(host.request("tasks/list", json!({}))["result"]["tasks"], json!([]));
+    }
+}
+
+#[test]
+fn immediate_result_that_does_not_fit_fails_the_task() {
+    // TC-17
+    let mut host = Host::automatic(table()).session("2025-11-25");
+    let created = host.call_with_task(|call| call.text("x".repeat(2000)));
+    let id = text(&created["result"]["task"]["taskId"]);
+    assert_eq!(host.take_events(), ["ReplyTooLarge { limit: 600 }"]);
+    assert_eq!(host.get_core(&id)["status"], "failed");
+    assert_eq!(code(&host.request("tasks/result", json!({"taskId": id}))), -32603);
+}
+
+#[test]
+fn requested_task_without_a_free_slot_is_refused() {
+    // TC-34: the table has three slots. The application must not see a call whose result the client could not get.
+    let mut host = Host::automatic(table()).session("2025-11-25");
+    for _ in 0..3 {
+        host.request("tools/call", json!({"name": "optional", "task": {}}));
+    }
+    let response = host.request("tools/call", json!({"name": "optional", "task": {}}));
+    let expected = ProtocolError::TooManyInFlight { limit: 3 };
+    assert_eq!((code(&response), host.deferred.as_ref().unwrap().len()), (-32603, 3));
+    assert_eq!(response["error"]["message"], expected.to_string());
+    // A call without a task needs no slot.
+    host.start("tools/call", json!({"name": "optional"}));
+    host.reply(|reply| reply.text("done"));
+    assert_eq!(host.take()[0]["result"]["content"][0]["text"], "done");
+}
+
+#[test]
+fn panic_in_an_immediate_response_leaves_no_task() {
+    let mut host = Host::automatic(table()).session("2025-11-25");
+    for _ in 0..4 {
+        let respond = |call: Call<'_>| {
+            let respond = || call.content(|_| panic!("in the response"));
+            assert!(catch_unwind(AssertUnwindSafe(respond)).is_err());
+        };
+        assert_eq!(code(&host.call_with_task(respond)), -32603);
+    }
+    assert_eq!(host.request("tasks/list", json!({}))["result"]["tasks"], json!([]));
 }
 
 #[test]
