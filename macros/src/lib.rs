@@ -424,7 +424,9 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// The function returns an array, a `Vec` or an iterator of texts or numbers, the best value first. If the function
 /// takes the typed text, the function must select the values, and the server sends the first 100 of them. Otherwise the
-/// server sends only the values that begin with the typed text. A function that takes a `Complete` returns nothing.
+/// server sends only the values that begin with the typed text. The function may also return a `Result` of such values: the
+/// error is a text or a `Failure`. The name `Result` identifies this type. A function that takes a `Complete` returns
+/// nothing.
 ///
 /// An `async fn` runs as a task. A function with the item `blocking` runs on a worker thread: see [`tool`](macro@tool).
 ///

@@ -1,6 +1,6 @@
 //! Capabilities of clients and servers, as bit sets.
 
-use crate::json::{Json, Writer};
+use crate::json::{Json, WriteText, Writer, prints};
 use crate::protocol::objects::skill::{DIRECTORY_READ, EXTENSION as SKILLS_EXTENSION};
 use crate::protocol::objects::task::EXTENSION;
 use crate::protocol::revision::{Revision, WireFeature};
@@ -128,6 +128,24 @@ impl ClientCapabilities {
         }
     }
 }
+
+/// Writes the names of the capabilities, such as `sampling.tools`, separated by commas.
+impl WriteText for ClientCapabilities {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        let mut separator = "";
+        for (name, whole, flags) in ClientCapabilities::GROUPS {
+            for (flag, bit) in [("", whole)].into_iter().chain(flags) {
+                if bit != ClientCapabilities::NONE && self.has(bit) {
+                    let dot = if flag.is_empty() { "" } else { "." };
+                    (separator, name, dot, flag).pieces(put);
+                    separator = ", ";
+                }
+            }
+        }
+    }
+}
+
+prints!(ClientCapabilities);
 
 /// The capabilities that a server declares.
 ///
@@ -260,6 +278,20 @@ mod tests {
             let tools = ClientCapabilities::SAMPLING_TOOLS.with(ClientCapabilities::SAMPLING_CONTEXT);
             let implied = if bits.0 & tools.0 != 0 { ClientCapabilities::SAMPLING.0 } else { 0 };
             assert_eq!(read.0, bits.0 | implied);
+        }
+    }
+
+    #[test]
+    fn client_capabilities_print_their_names() {
+        use ClientCapabilities as C;
+        let sampling = C::SAMPLING.with(C::SAMPLING_TOOLS).with(C::ELICITATION_URL);
+        for (capabilities, expected) in [
+            (C::NONE, ""),
+            (C::ROOTS, "roots"),
+            (C::ELICITATION_FORM, "elicitation.form"),
+            (sampling, "sampling, sampling.tools, elicitation.url"),
+        ] {
+            assert_eq!(std::string::ToString::to_string(&capabilities), expected);
         }
     }
 

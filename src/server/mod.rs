@@ -112,12 +112,14 @@ pub use crate::server::reply::Reply;
 pub use crate::server::response_status::ResponseStatus;
 #[cfg(feature = "derive")]
 pub use crate::server::router::deferred::{FromRequest, HostContext, RunAsync, RunBlocking};
+#[cfg(all(feature = "derive", feature = "alloc"))]
+pub use crate::server::router::failure::Failure;
+#[cfg(feature = "derive")]
+pub use crate::server::router::failure::HandlerError;
 #[cfg(feature = "derive")]
 pub use crate::server::router::into_prompt_result::{IntoPromptResult, PromptMessages};
 #[cfg(feature = "derive")]
 pub use crate::server::router::into_resource_result::{IntoResourceResult, WrittenJson};
-#[cfg(all(feature = "derive", feature = "alloc"))]
-pub use crate::server::router::into_tool_result::Failure;
 #[cfg(feature = "derive")]
 pub use crate::server::router::into_tool_result::{Content, IntoToolResult, Structured};
 #[cfg(feature = "derive")]

@@ -53,10 +53,12 @@ impl ClientResponse {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The client did not declare the capability, or the revision lacks the request. In `2026-07-28`, a server sends no
-    /// requests: its response lists the [required input](mcp_proto::server::Call::require_input). The work of a call
-    /// that has become a task [automatically](mcp_proto::server::Tasks::automatic) cannot send requests, either.
+    /// The revision lacks the request. In `2026-07-28`, a server sends no requests: its response lists the
+    /// [required input](mcp_proto::server::Call::require_input). The work of a call that has become a task
+    /// [automatically](mcp_proto::server::Tasks::automatic) cannot send requests, either.
     Unsupported,
+    /// The client did not declare these capabilities.
+    MissingCapability(ClientCapabilities),
     /// The server's response will require this input, and the client will send its request again with the input
     /// (`2026-07-28`). The handler must return without a result: see `handler::Ask`.
     InputRequired,
@@ -77,7 +79,10 @@ pub enum RequestError {
 impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RequestError::Unsupported => f.write_str("the client does not support the request"),
+            RequestError::Unsupported => f.write_str("the protocol revision does not support the request"),
+            RequestError::MissingCapability(missing) => {
+                write!(f, "the client did not declare the capability {missing}")
+            }
             RequestError::InputRequired => f.write_str("the client must provide input first"),
             RequestError::Client(error) => error.fmt(f),
             RequestError::TimedOut => f.write_str("the client did not respond in time"),
@@ -90,6 +95,18 @@ impl fmt::Display for RequestError {
 }
 
 impl std::error::Error for RequestError {}
+
+/// Checks that the revision has the request, and that the client declared its capabilities.
+pub(crate) fn check_support(
+    input: &dyn Input,
+    (revision, client): (Revision, ClientCapabilities),
+) -> Result<(), RequestError> {
+    match input.needs().without(client) {
+        _ if !input.revisions().contains(revision) => Err(RequestError::Unsupported),
+        ClientCapabilities::NONE => Ok(()),
+        missing => Err(RequestError::MissingCapability(missing)),
+    }
+}
 
 /// A cell for the response to one request, shared by the caller and the event loop.
 #[derive(Debug, Default)]
@@ -163,9 +180,10 @@ impl OutboundRequest {
         timeout: Option<Duration>,
         during: Option<Ticket>,
     ) -> Result<(OutboundRequest, Arc<ResponseCell>), RequestError> {
-        if !revision.has(WireFeature::ServerRequests) || !input.fits(revision, client) {
+        if !revision.has(WireFeature::ServerRequests) {
             return Err(RequestError::Unsupported);
         }
+        check_support(input, (revision, client))?;
         let input =
             EncodedInput::new(input, revision, client).ok_or(RequestError::Invalid(INVALID_REQUEST))?;
         let cell = Arc::default();

@@ -73,7 +73,7 @@ use std::time::Duration;
 
 use mcp_proto::input::Input;
 use mcp_proto::server::{FromRequest, Reply, RunBlocking};
-use mcp_proto::{Decimal, Level};
+use mcp_proto::{ClientCapabilities, Decimal, Level};
 pub use mcp_proto_handles::Cancellation;
 use mcp_proto_handles::handler::{self, HandledRequest};
 pub use mcp_proto_handles::handler::{ClientDetails, HandlerRequest, route};
@@ -90,7 +90,7 @@ pub type Context<S> = handler::Context<S, ServerHandle>;
 pub type Router<S> = mcp_proto::server::Router<'static, Context<S>>;
 
 impl<Q: HandledRequest> RunBlocking<Q, HandlerRequest> for ServerHandle {
-    fn run_blocking<T: FnOnce(Reply<'_>) + Send + 'static>(
+    fn run_blocking<T: FnOnce(Reply<'_>, ClientCapabilities) + Send + 'static>(
         &self,
         request: Q,
         handler: impl FnOnce(&HandlerRequest) -> T + Send + 'static,
@@ -147,6 +147,11 @@ impl Log {
 ///
 /// The server does not store the input between two runs: the client sends all earlier input again, in the member
 /// `requestState` of the request. So this input is as untrusted as any response of a client.
+///
+/// If the client did not declare the capability, [`request`](Ask::request) returns
+/// [`RequestError::MissingCapability`]. The handler may continue without the input. If the handler fails instead, for
+/// example with `?`, the response of `2026-07-28` is the error -32021, which names the capability. The error's message
+/// is the text of the failure.
 ///
 /// ```
 /// use mcp_proto_std::handler::Ask;

@@ -204,9 +204,14 @@ fn function_gets_inputs_of_the_client_in_both_eras() {
         assert_eq!(app.runs.load(Ordering::Relaxed), runs);
 
         let client = connect(era, app, false);
-        let result = client.call_json("greet", "{}").unwrap();
-        assert_eq!(result.text().unwrap(), "the client does not support the request");
-        assert!(result.is_error());
+        let text = "the client did not declare the capability elicitation.form";
+        match client.call_json("greet", "{}") {
+            Ok(result) => assert_eq!((&*result.text().unwrap(), era), (text, Connect::Handshake)),
+            Err(CallError::Server(error)) => {
+                assert_eq!((error.code, &*error.message, era), (-32021, text, Connect::Stateless));
+            }
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 

@@ -92,7 +92,7 @@ fn worker_request_returns_client_response() {
 fn worker_request_reports_failure_reason() {
     let (mut peer, _server) = Peer::connect(&CONFIG, 1, CAN_NOTHING, handler);
     peer.send(&call(1, "greet", "{}"));
-    assert!(peer.line().contains("the client does not support the request"));
+    assert!(peer.line().contains("the client did not declare the capability elicitation.form"));
 
     // A request of the stateless era permits no request to the client, even within a session.
     let (mut peer, _server) = Peer::connect(&CONFIG, 1, CAN_ELICIT, handler);
@@ -102,7 +102,7 @@ fn worker_request_reports_failure_reason() {
             + "\n"),
     );
     let line = peer.line();
-    assert!(line.contains("the client does not support the request"), "{line}");
+    assert!(line.contains("the protocol revision does not support the request"), "{line}");
 
     let (mut peer, _server) = Peer::connect(&CONFIG, 1, CAN_ELICIT, handler);
     peer.send(&call(1, "hasty", "{}"));

@@ -93,6 +93,7 @@
 //!
 //! The event handler of [`route`] also works with `mcp_proto_tower`.
 
+use mcp_proto::ClientCapabilities;
 use mcp_proto::server::{Reply, RunAsync, RunBlocking};
 pub use mcp_proto_handles::Cancellation;
 use mcp_proto_handles::Responder;
@@ -116,7 +117,7 @@ impl<Q: HandledRequest> RunAsync<Q, HandlerRequest> for ServerHandle {
         observes_cancellation: bool,
         handler: impl FnOnce(&HandlerRequest) -> F + Send + 'static,
     ) where
-        F: Future<Output: FnOnce(Reply<'_>) + Send + 'static> + Send + 'static,
+        F: Future<Output: FnOnce(Reply<'_>, ClientCapabilities) + Send + 'static> + Send + 'static,
     {
         let input = request.received_input();
         self.run(request, move |responder| async move {
@@ -134,7 +135,7 @@ impl<Q: HandledRequest> RunAsync<Q, HandlerRequest> for ServerHandle {
 }
 
 impl<Q: HandledRequest> RunBlocking<Q, HandlerRequest> for ServerHandle {
-    fn run_blocking<T: FnOnce(Reply<'_>) + Send + 'static>(
+    fn run_blocking<T: FnOnce(Reply<'_>, ClientCapabilities) + Send + 'static>(
         &self,
         request: Q,
         handler: impl FnOnce(&HandlerRequest) -> T + Send + 'static,

@@ -107,13 +107,52 @@ impl Library {
     }
 }
 
+/// A refusal with a code of its own, for each kind of function.
+fn refusal() -> Failure {
+    Failure::error_with(7, "closed", "today")
+}
+
+#[prompt]
+async fn no_prompt(_: Book) -> Result<String, Failure> {
+    Err(refusal())
+}
+
+#[resource("library://refused", blocking)]
+fn no_resource() -> Result<String, Failure> {
+    Err(refusal())
+}
+
+#[complete(prompt = "no_prompt", argument = "title")]
+async fn no_completion() -> Result<Vec<&'static str>, Failure> {
+    Err(refusal())
+}
+
+#[complete(prompt = "no_prompt", argument = "pages", blocking)]
+fn text_completion(typed: &str) -> Result<[String; 1], String> {
+    typed.parse::<u32>().map(|page| [page.to_string()]).map_err(|error| error.to_string())
+}
+
 #[complete(resource = "book:///{title}/{page}", argument = "title")]
 async fn title(typed: String, client: ClientDetails) -> [String; 2] {
     [typed, client.revision().as_str().to_owned()]
 }
 
-static ROUTER: Router<Library> =
-    router![summary, letter, panics, page, shelf, closed, closing, Library::titles, Library::pages, title];
+static ROUTER: Router<Library> = router![
+    summary,
+    letter,
+    panics,
+    page,
+    shelf,
+    closed,
+    closing,
+    Library::titles,
+    Library::pages,
+    title,
+    no_prompt,
+    no_resource,
+    no_completion,
+    text_completion,
+];
 static CONFIG: LazyLock<ServerConfig> = LazyLock::new(|| {
     let features = [ROUTER.features(), &[&Logging]].concat();
     ServerConfig::new("test", "1").features(features.leak())
@@ -226,6 +265,25 @@ async fn completions_run_as_tasks_and_on_threads() {
             let result = client.complete(reference, argument, typed, &[]).await.unwrap();
             assert_eq!(result.values(), expected, "{argument} {typed}");
         }
+    }
+}
+
+#[tokio::test]
+async fn functions_of_each_kind_return_json_rpc_errors() {
+    const PROMPT: Reference<'_> = Reference::Prompt("no_prompt");
+    for (era, _) in ERAS {
+        let client = connect(era, library().0).await;
+        for response in [
+            client.get_prompt("no_prompt", &[("title", "Emma")]).await.map(drop),
+            client.read_resource("library://refused").await.map(drop),
+            client.complete(PROMPT, "title", "", &[]).await.map(drop),
+        ] {
+            let Err(CallError::Server(error)) = response else { panic!("{response:?}") };
+            let expected = (7, "closed", Some(r#""today""#));
+            assert_eq!((error.code, &*error.message, error.data.as_deref()), expected);
+        }
+        assert_eq!(client.complete(PROMPT, "pages", "7", &[]).await.unwrap().values(), ["7"]);
+        assert_eq!(code(client.complete(PROMPT, "pages", "x", &[]).await), -32603);
     }
 }
 

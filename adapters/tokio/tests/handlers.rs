@@ -13,11 +13,11 @@ use crate::peer::{Peer, SOON};
 use mcp_proto::client::{Connect, InputRequest};
 use mcp_proto::input::{Field, Form, ListRoots};
 use mcp_proto::server::{Content, Failure, IntoToolResult, Logging, ServerConfig, Structured};
-use mcp_proto::{ClientCapabilities, Level, ToolArguments, router, tool};
+use mcp_proto::{ClientCapabilities, Level, ToolArguments, prompt, router, tool};
 use mcp_proto_tokio::handler::{Ask, ClientDetails, Context, Log, Progress};
 use mcp_proto_tokio::{
-    CallError, CallOptions, Cancellation, ClientHandle, Connector, InputResponse, Notification, Router,
-    Serve, ServerRequest, route,
+    CallError, CallOptions, Cancellation, ClientHandle, Connector, InputResponse, Notification, PeerError,
+    RequestError, Router, Serve, ServerRequest, route,
 };
 use tokio::io::duplex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -107,6 +107,28 @@ impl App {
         Ok(format!("{name} has {} roots", roots.roots().into_iter().flatten().count()))
     }
 
+    /// Greets without a name if the client has no forms.
+    #[tool]
+    async fn greet_anyone(&self, ask: Ask) -> Result<&'static str, Failure> {
+        match ask.request(&Form::new("Who are you?", &[])).await {
+            Err(RequestError::MissingCapability(_)) => Ok("Hello!"),
+            other => other.map(|_| "Hello, you!").map_err(Failure::from),
+        }
+    }
+
+    /// Has an error of its own if the client has no forms.
+    #[tool]
+    async fn greet_or_refuse(&self, ask: Ask) -> Result<&'static str, Failure> {
+        let answer = ask.request(&Form::new("Who are you?", &[])).await;
+        answer.map(|_| "Hello!").map_err(|_| Failure::error_with(7, "no name", &[1]))
+    }
+
+    #[prompt]
+    async fn greeting(&self, ask: Ask) -> Result<String, Failure> {
+        ask.request(&Form::new("Who are you?", &[])).await?;
+        Ok("Greet the user".into())
+    }
+
     #[tool]
     async fn wait(&self) {
         let _guard = Guard(self.reports.clone());
@@ -134,10 +156,14 @@ static ROUTER: Router<App> = router![
     panics_on_a_thread,
     count,
     App::greet,
+    App::greet_anyone,
+    App::greet_or_refuse,
+    App::greeting,
     App::wait,
     App::wait_and_clean_up
 ];
-static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[ROUTER.tools(), &Logging]);
+static CONFIG: ServerConfig =
+    ServerConfig::new("test", "1").features(&[ROUTER.tools(), ROUTER.prompts(), &Logging]);
 
 const ERAS: [(Connect, &str); 2] = [(Connect::Handshake, "2025-11-25"), (Connect::Stateless, "2026-07-28")];
 
@@ -162,6 +188,13 @@ async fn connect(era: Connect, app: impl Into<Arc<App>> + 'static, can_answer: b
     let connector = Connector::new("test", "1").connect(era);
     let connector = if can_answer { connector.on_server_request(declared, answer) } else { connector };
     connector.stream(here).await.unwrap()
+}
+
+fn server_error<T: std::fmt::Debug>(response: Result<T, CallError>) -> PeerError {
+    match response {
+        Err(CallError::Server(error)) => error,
+        other => panic!("{other:?}"),
+    }
 }
 
 async fn next(received: &mut UnboundedReceiver<&'static str>) -> Option<&'static str> {
@@ -233,11 +266,30 @@ async fn function_gets_inputs_of_the_client_in_both_eras() {
         let result = client.call_json("greet", "{}").await.unwrap();
         assert_eq!(result.text().unwrap(), "Ada has 2 roots");
         assert_eq!(app.runs.load(Ordering::Relaxed), runs);
+    }
+}
 
-        let client = connect(era, app, false).await;
-        let result = client.call_json("greet", "{}").await.unwrap();
-        assert_eq!(result.text().unwrap(), "the client does not support the request");
-        assert!(result.is_error());
+#[tokio::test]
+async fn failure_without_a_capability_is_a_json_rpc_error_where_possible() {
+    let text = "the client did not declare the capability elicitation.form";
+    let required = r#"{"requiredCapabilities":{"elicitation":{"form":{}}}}"#;
+    for (era, _) in ERAS {
+        let client = connect(era, app().0, false).await;
+        let fallback = client.call_json("greet_anyone", "{}").await.unwrap();
+        assert_eq!(fallback.text().unwrap(), "Hello!");
+        let own = server_error(client.call_json("greet_or_refuse", "{}").await);
+        assert_eq!((own.code, &*own.message, own.data.as_deref()), (7, "no name", Some("[1]")));
+        let response = client.call_json("greet", "{}").await;
+        if era == Connect::Handshake {
+            let result = response.unwrap();
+            assert_eq!((&*result.text().unwrap(), result.is_error()), (text, true));
+        } else {
+            for error in [response.map(drop), client.get_prompt("greeting", &[]).await.map(drop)] {
+                let error = server_error(error);
+                assert_eq!((error.code, &*error.message), (-32021, text));
+                assert_eq!(error.data.as_deref(), Some(required));
+            }
+        }
     }
 }
 

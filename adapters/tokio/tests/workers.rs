@@ -103,7 +103,7 @@ async fn task_request_returns_client_response() {
 async fn task_request_reports_failure_reason() {
     let (mut peer, server) = Peer::connect(&CONFIG, 1, CAN_NOTHING, handler).await;
     peer.send(&call(1, "greet", "{}")).await;
-    assert!(peer.line().await.contains("the client does not support the request"));
+    assert!(peer.line().await.contains("the client did not declare the capability elicitation.form"));
     peer.end(server).await;
 
     let (mut peer, server) = Peer::connect(&CONFIG, 1, CAN_ELICIT, handler).await;

@@ -6,11 +6,12 @@ use std::sync::mpsc::channel;
 use mcp_proto::server::Failure;
 use mcp_proto_std::CallOptions;
 use mcp_proto_tower::client::Connect;
-use mcp_proto_tower::handler::Progress;
+use mcp_proto_tower::handler::{Ask, Progress};
+use mcp_proto_tower::input::Form;
 use mcp_proto_tower::server::ServerConfig;
 use mcp_proto_tower::{HttpAccess, Router, Serve, prompt, resource, route, router, tool};
 
-use crate::support::{HTTP, TestServer};
+use crate::support::{HTTP, TestServer, post};
 
 #[tool]
 fn count(counter: &AtomicU32) -> u32 {
@@ -24,6 +25,12 @@ async fn count_later(progress: Progress, counter: &AtomicU32) -> Result<String, 
     Ok(count(counter).to_string())
 }
 
+#[tool]
+async fn greet(ask: Ask) -> Result<&'static str, Failure> {
+    ask.request(&Form::new("Who are you?", &[])).await?;
+    Ok("Hello!")
+}
+
 #[resource("counter://value")]
 fn value(counter: &AtomicU32) -> String {
     counter.load(Ordering::Relaxed).to_string()
@@ -35,7 +42,7 @@ fn explain(counter: &AtomicU32) -> String {
     format!("Why {}?", counter.load(Ordering::Relaxed))
 }
 
-static ROUTER: Router<AtomicU32> = router![count, count_later, value, explain];
+static ROUTER: Router<AtomicU32> = router![count, count_later, greet, value, explain];
 static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(ROUTER.features());
 
 #[test]
@@ -62,4 +69,17 @@ fn functions_answer_clients_of_both_eras() {
         }
         server.expect_no_exchange();
     }
+}
+
+#[test]
+fn function_without_a_capability_of_the_client_is_a_bad_request() {
+    let service =
+        Serve::new(&CONFIG).service(HttpAccess::new(&HTTP), route(&ROUTER, AtomicU32::new(0))).unwrap();
+    let response = TestServer::serve(service, channel().1).exchange(&post("greet", "Connection: close\r\n"));
+    assert!(response.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{response}");
+    assert!(response.contains(r#""code":-32021"#), "{response}");
+    assert!(
+        response.contains(r#""data":{"requiredCapabilities":{"elicitation":{"form":{}}}}"#),
+        "{response}"
+    );
 }

@@ -2,12 +2,12 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
-use syn::Ident;
 use syn::ext::IdentExt;
+use syn::{Ident, Type};
 
 use crate::handler::kind::Kind;
 use crate::handler::signature::{Parameter, Signature};
-use crate::handler::{Handler, Role, handler_name};
+use crate::handler::{Handler, Role, handler_name, is_named};
 use crate::parse::with_static_lifetimes;
 use crate::scope::mentions;
 
@@ -71,8 +71,18 @@ impl Handler {
         let (generics, result) = (quote!(#(#lifetimes,)* #bound), self.function_call(&state));
         let code = match self.kind {
             _ if self.responds() => result,
-            Kind::Complete if self.values().next().is_some() => quote!(__request.values(#result)),
-            Kind::Complete => quote!(__request.matching(#result)),
+            Kind::Complete => {
+                let respond = match self.values().next() {
+                    Some(_) => quote!(__request.values(__values)),
+                    None => quote!(__request.matching(__values)),
+                };
+                let root = &self.root;
+                self.unless_error(
+                    &result,
+                    &respond,
+                    &quote!(#root::server::routes::refuse(__request, __error)),
+                )
+            }
             _ => quote!(__request.respond(#result)),
         };
         Invocation { generics, bounds: TokenStream::new(), code }
@@ -91,6 +101,27 @@ impl Handler {
         match parameters.iter().any(is_associated) || output.clone().is_some_and(has_own_type) {
             true => quote!(Self::#name),
             false => quote!(#name),
+        }
+    }
+
+    /// Generates the response to a completion, from the result of the function. `respond` uses `__values`, and `refuse`
+    /// uses `__error`. A `Result` is also an iterator, so its name in the signature makes the difference.
+    pub(super) fn unless_error(
+        &self,
+        result: &TokenStream,
+        respond: &TokenStream,
+        refuse: &TokenStream,
+    ) -> TokenStream {
+        let output = self.signature.output.clone().and_then(|output| syn::parse2(output).ok());
+        match output.is_some_and(|output: Type| is_named(&output, "Result")) {
+            true => quote!(match #result {
+                ::core::result::Result::Ok(__values) => #respond,
+                ::core::result::Result::Err(__error) => #refuse,
+            }),
+            false => quote!({
+                let __values = #result;
+                #respond
+            }),
         }
     }
 

@@ -53,7 +53,8 @@ impl Handler {
                     "this handler runs concurrently with others, so it shares the state: take `&self` or `&T`"
                 }
                 Role::Request => {
-                    "this handler runs after the event, so it responds with the value that it returns"
+                    "this handler runs after the event, so it responds with the value that it returns; for a JSON-RPC \
+                     error, return a `Result` with `server::Failure::error`"
                 }
                 Role::Part(ty) if self.kind == Kind::Complete && is_named(ty, "Ask") => {
                     "a completion cannot require input of the client: take no `Ask`"
@@ -107,7 +108,9 @@ impl Handler {
         let (parts, arguments) = self.deferred_arguments(&owned, &mut bounds);
         let path = self.path(&signature.name);
         let (copies, response) = self.deferred_response();
-        let respond = quote!(move |__reply: #root::server::Reply<'_>| #response);
+        let respond = quote!(
+            move |__reply: #root::server::Reply<'_>, __missing: #root::ClientCapabilities| #response
+        );
         let (start, observes) = match signature.asynchronous {
             Some(_) => {
                 let observes = self.observes_cancellation();
@@ -181,19 +184,42 @@ impl Handler {
     /// `__result`.
     fn deferred_response(&self) -> (TokenStream, TokenStream) {
         let root = &self.root;
+        // The error of a missing capability replaces the text of a failure.
+        let unless_missing = |result: TokenStream, respond: TokenStream| {
+            quote!({
+                let __failure = #root::server::#result::failure(&__result);
+                let ::core::option::Option::Some(__reply) =
+                    #root::server::routes::unless_missing(__reply, __missing, __failure)
+                else {
+                    return;
+                };
+                #respond
+            })
+        };
+        let refuse = quote!(#root::server::HandlerError::refuse(__error, __reply));
+        let completion = |respond| self.unless_error(&quote!(__result), respond, &refuse);
         match self.kind {
-            Kind::Tool => (quote!(), quote!(#root::server::IntoToolResult::respond(__result, __reply))),
-            Kind::Prompt => (quote!(), quote!(#root::server::IntoPromptResult::respond(__result, __reply))),
-            Kind::Resource => (
-                quote!(let __uri = ::std::string::String::from(__request.uri());),
-                quote!(#root::server::routes::read_resource(&__uri, __reply).respond(__result)),
-            ),
+            Kind::Tool => {
+                let respond = quote!(#root::server::IntoToolResult::respond(__result, __reply));
+                (quote!(), unless_missing(quote!(IntoToolResult), respond))
+            }
+            Kind::Prompt => {
+                let respond = quote!(#root::server::IntoPromptResult::respond(__result, __reply));
+                (quote!(), unless_missing(quote!(IntoPromptResult), respond))
+            }
+            Kind::Resource => {
+                let respond = quote!(#root::server::routes::read_resource(&__uri, __reply).respond(__result));
+                (
+                    quote!(let __uri = ::std::string::String::from(__request.uri());),
+                    unless_missing(quote!(IntoResourceResult), respond),
+                )
+            }
             Kind::Complete if self.values().next().is_some() => {
-                (quote!(), quote!(__reply.values(::core::option::Option::None, __result)))
+                (quote!(), completion(&quote!(__reply.values(::core::option::Option::None, __values))))
             }
             Kind::Complete => (
                 quote!(let __typed = ::std::string::ToString::to_string(&__request.value());),
-                quote!(#root::server::routes::matching(__reply, &__typed, __result)),
+                completion(&quote!(#root::server::routes::matching(__reply, &__typed, __values))),
             ),
         }
     }

@@ -1,6 +1,7 @@
 //! Handlers that run outside of the event loop: on worker threads, or as tasks.
 
 use crate::json::{Chars, Json, WriteText};
+use crate::protocol::capabilities::ClientCapabilities;
 use crate::server::event::RequestParts;
 use crate::server::features::completion::begins_with;
 use crate::server::features::read_resource::ReadResource;
@@ -30,8 +31,8 @@ pub trait HostContext: Clone + Send + Sync + 'static {
 /// A server that runs handlers of requests `Q` on worker threads. `R` is the deferred request.
 pub trait RunBlocking<Q, R> {
     /// Defers the request, runs the handler on a worker thread, and responds with the function that the handler
-    /// returns.
-    fn run_blocking<T: FnOnce(Reply<'_>) + Send + 'static>(
+    /// returns. The function also gets the capabilities that the handler needs and the client lacks.
+    fn run_blocking<T: FnOnce(Reply<'_>, ClientCapabilities) + Send + 'static>(
         &self,
         request: Q,
         handler: impl FnOnce(&R) -> T + Send + 'static,
@@ -45,7 +46,7 @@ pub trait RunBlocking<Q, R> {
 )]
 pub trait RunAsync<Q, R> {
     /// Defers the request, runs the future of the handler as a task, and responds with the function that the future
-    /// returns.
+    /// returns. The function also gets the capabilities that the handler needs and the client lacks.
     ///
     /// If `observes_cancellation` is `false`, a cancellation of the request drops the future.
     fn run_async<F>(
@@ -54,7 +55,7 @@ pub trait RunAsync<Q, R> {
         observes_cancellation: bool,
         handler: impl FnOnce(&R) -> F + Send + 'static,
     ) where
-        F: Future<Output: FnOnce(Reply<'_>) + Send + 'static> + Send + 'static;
+        F: Future<Output: FnOnce(Reply<'_>, ClientCapabilities) + Send + 'static> + Send + 'static;
 }
 
 /// A parameter of a handler that runs outside of the event loop. `R` is the deferred request of the adapter.

@@ -3,9 +3,9 @@
 use crate::json::WriteText;
 use crate::protocol::objects::annotations::Role;
 use crate::protocol::objects::prompt_result::Messages;
-use crate::rpc::code;
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::reply::Reply;
+use crate::server::router::failure::HandlerError;
 
 /// A value that a handler of a prompt can return.
 ///
@@ -14,7 +14,7 @@ use crate::server::reply::Reply;
 /// | a string, a number, any other [`WriteText`] | one message of the user |
 /// | an array, a slice or a `Vec` of `(Role, text)` | one message for each element |
 /// | [`PromptMessages`] | messages with any content |
-/// | `Result<T, E>` | `T`, or an error (-32603) with the text of `E` |
+/// | `Result<T, E>` | `T`, or an error: see [`HandlerError`] |
 #[diagnostic::on_unimplemented(
     message = "a prompt cannot return `{Self}`",
     note = "return a text, a list of `(Role, text)`, `PromptMessages`, or a `Result` of one of these; the error of a \
@@ -23,6 +23,12 @@ use crate::server::reply::Reply;
 pub trait IntoPromptResult {
     /// Responds with this value to a request for a prompt.
     fn respond(self, reply: Reply<'_>);
+
+    /// Returns the text of an error. Returns `None` for all other values.
+    #[doc(hidden)]
+    fn failure(&self) -> Option<&dyn WriteText> {
+        None
+    }
 }
 
 impl<T: WriteText> IntoPromptResult for T {
@@ -50,12 +56,16 @@ impl<T: WriteText> IntoPromptResult for alloc::vec::Vec<(Role, T)> {
     }
 }
 
-impl<T: IntoPromptResult, E: WriteText> IntoPromptResult for Result<T, E> {
+impl<T: IntoPromptResult, E: HandlerError> IntoPromptResult for Result<T, E> {
     fn respond(self, reply: Reply<'_>) {
         match self {
             Ok(value) => value.respond(reply),
-            Err(error) => reply.error(code::INTERNAL_ERROR, error),
+            Err(error) => error.refuse(reply),
         }
+    }
+
+    fn failure(&self) -> Option<&dyn WriteText> {
+        self.as_ref().err()?.text()
     }
 }
 

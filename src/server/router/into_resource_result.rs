@@ -1,9 +1,9 @@
 //! `IntoResourceResult`: the values that a handler of a resource can return.
 
 use crate::json::{WriteText, Writer};
-use crate::rpc::code;
 use crate::server::features::read_resource::ReadResource;
 use crate::server::reply::Reply;
+use crate::server::router::failure::HandlerError;
 use crate::server::router::into_tool_result::{IntoToolResult, Structured};
 
 /// A value that a handler of a resource can return.
@@ -14,7 +14,7 @@ use crate::server::router::into_tool_result::{IntoToolResult, Structured};
 /// | a slice, an array or a `Vec` of bytes | bytes |
 /// | [`Structured<T>`], [`WrittenJson`] | JSON as text; the default media type is `application/json` |
 /// | `Option<T>` | `T`, or the error of an unknown resource |
-/// | `Result<T, E>` | `T`, or an error (-32603) with the text of `E` |
+/// | `Result<T, E>` | `T`, or an error: see [`HandlerError`] |
 #[diagnostic::on_unimplemented(
     message = "a resource cannot return `{Self}`",
     note = "return a text, bytes, `Structured<T>`, `WrittenJson`, or an `Option` or a `Result` of one of these; the error \
@@ -27,6 +27,12 @@ pub trait IntoResourceResult {
 
     /// Responds with this value to a request to read a resource.
     fn respond(self, request: ReadResource<'_>);
+
+    /// Returns the text of an error. Returns `None` for all other values.
+    #[doc(hidden)]
+    fn failure(&self) -> Option<&dyn WriteText> {
+        None
+    }
 }
 
 const JSON: Option<&str> = Some("application/json");
@@ -71,16 +77,24 @@ impl<T: IntoResourceResult> IntoResourceResult for Option<T> {
             None => request.not_found(),
         }
     }
+
+    fn failure(&self) -> Option<&dyn WriteText> {
+        self.as_ref()?.failure()
+    }
 }
 
-impl<T: IntoResourceResult, E: WriteText> IntoResourceResult for Result<T, E> {
+impl<T: IntoResourceResult, E: HandlerError> IntoResourceResult for Result<T, E> {
     const MIME_TYPE: Option<&'static str> = T::MIME_TYPE;
 
     fn respond(self, request: ReadResource<'_>) {
         match self {
             Ok(value) => value.respond(request),
-            Err(error) => request.error(code::INTERNAL_ERROR, error),
+            Err(error) => error.refuse(request.parts.reply),
         }
+    }
+
+    fn failure(&self) -> Option<&dyn WriteText> {
+        self.as_ref().err()?.text()
     }
 }
 

@@ -8,6 +8,7 @@ use crate::protocol::objects::tool_result::ToolResult;
 use crate::schema::{Schema, derived};
 use crate::server::call::Call;
 use crate::server::reply::Reply;
+use crate::server::router::failure::HandlerError;
 
 /// A value that a handler of a tool can return.
 ///
@@ -18,9 +19,7 @@ use crate::server::reply::Reply;
 /// | [`Structured<T>`] | structured content with a text copy; the tool declares an output schema |
 /// | [`WrittenJson`](crate::server::WrittenJson) | structured content that a `Writer` writes, with a text copy |
 /// | [`Content`] | content blocks |
-/// | `Result<T, E>` | `T`, or a tool failure (`isError`) with the text of `E` |
-///
-/// With the feature `alloc`, `E` may be a [`Failure`], into which `?` converts every error that implements `Display`.
+/// | `Result<T, E>` | `T`, or a tool failure (`isError`) with the text of `E`; or a JSON-RPC error: see [`HandlerError`] |
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     note = "return a text, a number, `()`, `Structured<T>`, `Content`, or a `Result` of one of these; the error of a \
@@ -38,6 +37,12 @@ pub trait IntoToolResult {
 
     /// Responds to a tool call with this value.
     fn respond(self, reply: Reply<'_>);
+
+    /// Returns the text of a failure. Returns `None` for all other values.
+    #[doc(hidden)]
+    fn failure(&self) -> Option<&dyn WriteText> {
+        None
+    }
 }
 
 impl<T: WriteText> IntoToolResult for T {
@@ -52,7 +57,7 @@ impl IntoToolResult for () {
     }
 }
 
-impl<T: IntoToolResult, E: WriteText> IntoToolResult for Result<T, E> {
+impl<T: IntoToolResult, E: HandlerError> IntoToolResult for Result<T, E> {
     const OUTPUT_SCHEMA: Option<&'static str> = T::OUTPUT_SCHEMA;
     #[cfg(feature = "std")]
     const GENERATOR: Option<Generator> = T::GENERATOR;
@@ -60,8 +65,12 @@ impl<T: IntoToolResult, E: WriteText> IntoToolResult for Result<T, E> {
     fn respond(self, reply: Reply<'_>) {
         match self {
             Ok(value) => value.respond(reply),
-            Err(error) => reply.fail(error),
+            Err(error) => error.fail(reply),
         }
+    }
+
+    fn failure(&self) -> Option<&dyn WriteText> {
+        self.as_ref().err()?.text()
     }
 }
 
@@ -133,39 +142,6 @@ impl<F: FnOnce(&mut ToolResult<'_, '_>)> Content<F> {
 impl<F: FnOnce(&mut ToolResult<'_, '_>)> IntoToolResult for Content<F> {
     fn respond(self, reply: Reply<'_>) {
         reply.content(self.0);
-    }
-}
-
-/// The error of a handler, as text. The text of a tool's failure is for the model. `?` converts from each type that
-/// implements `Display`.
-///
-/// ```
-/// use mcp_proto::server::Failure;
-/// use mcp_proto::tool;
-///
-/// /// Reads the host name.
-/// #[tool]
-/// fn host_name() -> Result<String, Failure> {
-///     let name = std::fs::read_to_string("/etc/hostname")?;
-///     if name.is_empty() { Err("this computer has no name")? }
-///     Ok(name)
-/// }
-/// ```
-#[cfg(feature = "alloc")]
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure(alloc::string::String);
-
-#[cfg(feature = "alloc")]
-impl<E: core::fmt::Display> From<E> for Failure {
-    fn from(error: E) -> Failure {
-        Failure(alloc::string::ToString::to_string(&error))
-    }
-}
-
-#[cfg(feature = "alloc")]
-impl WriteText for Failure {
-    fn pieces(&self, put: &mut dyn FnMut(&str)) {
-        put(&self.0);
     }
 }
 

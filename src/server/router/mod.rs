@@ -3,6 +3,7 @@
 mod check;
 mod decode;
 pub(crate) mod deferred;
+pub(crate) mod failure;
 #[cfg(feature = "std")]
 mod generated;
 pub(crate) mod into_prompt_result;

@@ -10,7 +10,7 @@ use mcp_proto::{ClientCapabilities, Revision};
 
 use crate::defer::Defer;
 use crate::handler::HandlerRequest;
-use crate::outbound_request::{ClientResponse, RequestError};
+use crate::outbound_request::{ClientResponse, RequestError, check_support};
 use crate::request_link::RequestLink;
 use crate::signal::lock;
 
@@ -26,6 +26,11 @@ use crate::signal::lock;
 ///
 /// The server does not store the input between two runs: the client sends all earlier input again, in the member
 /// `requestState` of the request. So this input is as untrusted as any response of a client.
+///
+/// If the client did not declare the capability, [`request`](Ask::request) returns
+/// [`RequestError::MissingCapability`]. The handler may continue without the input. If the handler fails instead, for
+/// example with `?`, the response of `2026-07-28` is the error -32021, which names the capability. The error's message
+/// is the text of the failure.
 #[derive(Debug, Clone)]
 pub struct Ask {
     link: RequestLink,
@@ -143,11 +148,13 @@ pub(crate) struct InputState {
     /// The number of supported requests in this run. Counted only in `2026-07-28`.
     requested: usize,
     required: Option<EncodedInput>,
+    /// The capabilities that requests of this run need and the client lacks.
+    missing: ClientCapabilities,
 }
 
 impl InputState {
     pub(crate) fn new(received: ReceivedInput) -> InputState {
-        InputState { received, requested: 0, required: None }
+        InputState { received, requested: 0, required: None, missing: ClientCapabilities::NONE }
     }
 
     /// Returns the known response, or the reason why there is none. Returns `None` if the response cannot require
@@ -161,8 +168,11 @@ impl InputState {
             return None;
         }
         // An unsupported request has no index, because it never has a response.
-        if !input.fits(revision, client) {
-            return Some(Err(RequestError::Unsupported));
+        if let Err(error) = check_support(input, (revision, client)) {
+            if let RequestError::MissingCapability(missing) = error {
+                self.missing = self.missing.with(missing);
+            }
+            return Some(Err(error));
         }
         let index = self.requested;
         self.requested += 1;
@@ -176,6 +186,11 @@ impl InputState {
             Some(_) => RequestError::InputRequired,
             None => RequestError::Invalid("the request is invalid"),
         }))
+    }
+
+    /// Returns the capabilities that the handler needs and the client lacks.
+    pub(crate) fn missing(&self) -> ClientCapabilities {
+        self.missing
     }
 
     /// Removes and returns the input that the response must require. Returns `None` if the handler needs no further

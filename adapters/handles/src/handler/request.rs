@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use mcp_proto::ClientCapabilities;
 use mcp_proto::server::{FromRequest, Reply};
 
 use crate::cancellation::Cancellation;
@@ -25,11 +26,18 @@ impl HandlerRequest {
     }
 
     /// If the handler requested input that the client has not sent, sends an `input_required` result. Otherwise calls
-    /// `respond`, which writes the handler's response.
-    pub fn respond(self, responder: Responder, respond: impl FnOnce(Reply<'_>) + Send + 'static) {
-        match lock(&self.input).take_required() {
+    /// `respond`, which writes the handler's response. `respond` also gets the capabilities that the handler needs and
+    /// the client lacks.
+    pub fn respond(
+        self,
+        responder: Responder,
+        respond: impl FnOnce(Reply<'_>, ClientCapabilities) + Send + 'static,
+    ) {
+        let mut input = lock(&self.input);
+        let missing = input.missing();
+        match input.take_required() {
             Some(required) => responder.answer(move |reply| required.respond(reply)),
-            None => responder.answer(respond),
+            None => responder.answer(move |reply| respond(reply, missing)),
         }
     }
 }

@@ -1,0 +1,198 @@
+//! `HandlerError`: the errors that a handler can return, and `Failure`, one type for all of them.
+
+#[cfg(feature = "alloc")]
+use alloc::string::{String, ToString};
+
+use crate::json::WriteText;
+#[cfg(feature = "alloc")]
+use crate::json::{self, Json};
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::revision::WireFeature;
+use crate::rpc::code;
+use crate::server::features::completion::Complete;
+use crate::server::reply::Reply;
+
+/// The error of a handler: a text, or with the feature `alloc` a [`Failure`].
+///
+/// A text becomes a failure of the tool (`isError`), or the message of an error (-32603) for any other request.
+#[diagnostic::on_unimplemented(
+    message = "a handler cannot return the error `{Self}`",
+    note = "the error is a text or a `server::Failure`, into which `?` converts every error that implements `Display`"
+)]
+pub trait HandlerError {
+    /// Responds to a tool call.
+    fn fail(self, reply: Reply<'_>);
+
+    /// Responds to any other request.
+    fn refuse(self, reply: Reply<'_>);
+
+    /// Returns the text of the error. Returns `None` if the error is a JSON-RPC error with a code of its own.
+    fn text(&self) -> Option<&dyn WriteText>;
+}
+
+impl<E: WriteText> HandlerError for E {
+    fn fail(self, reply: Reply<'_>) {
+        reply.fail(self);
+    }
+
+    fn refuse(self, reply: Reply<'_>) {
+        reply.error(code::INTERNAL_ERROR, self);
+    }
+
+    fn text(&self) -> Option<&dyn WriteText> {
+        Some(self)
+    }
+}
+
+/// The error of a handler: a text, or a JSON-RPC error.
+///
+/// `?` converts each type that implements `Display` into a text. The text of a tool's failure is for the model.
+///
+/// ```
+/// use mcp_proto::server::Failure;
+/// use mcp_proto::tool;
+///
+/// /// Reads the host name.
+/// #[tool]
+/// fn host_name() -> Result<String, Failure> {
+///     let name = std::fs::read_to_string("/etc/hostname")?;
+///     if name.is_empty() { Err("this computer has no name")? }
+///     Ok(name)
+/// }
+/// ```
+///
+/// [`error`](Failure::error) and [`error_with`](Failure::error_with) create a JSON-RPC error, which is for the
+/// application of the client. [`missing_capability`](Failure::missing_capability) creates the error -32021.
+///
+/// ```
+/// use mcp_proto::rpc::code;
+/// use mcp_proto::server::Failure;
+/// use mcp_proto::{ToolArguments, complete, prompt, tool};
+/// # fn account(id: u32) -> Option<String> { (id == 1).then(|| "Ada".into()) }
+///
+/// #[derive(ToolArguments)]
+/// struct Account {
+///     id: u32,
+/// }
+///
+/// /// Asks for a summary of an account.
+/// #[prompt]
+/// fn summary(Account { id }: Account) -> Result<String, Failure> {
+///     let unknown = || Failure::error_with(code::INVALID_PARAMS, format_args!("unknown account {id}"), &id);
+///     let name = account(id).ok_or_else(unknown)?;
+///     Ok(format!("Summarize the account of {name}."))
+/// }
+///
+/// #[complete(prompt = "summary", argument = "id")]
+/// fn ids() -> Result<Vec<u32>, Failure> {
+///     Err(Failure::error(-1, "the database is offline"))
+/// }
+/// ```
+#[cfg(feature = "alloc")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    message: String,
+    kind: Kind,
+}
+
+#[cfg(feature = "alloc")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    Text,
+    /// A JSON-RPC error. `data` is the JSON text of the member `data`.
+    Error {
+        code: i32,
+        data: Option<String>,
+    },
+    MissingCapability(ClientCapabilities),
+}
+
+#[cfg(feature = "alloc")]
+impl Failure {
+    /// Creates a JSON-RPC error. Choose application codes outside of -32768 to -32000.
+    #[must_use]
+    pub fn error(code: i32, message: impl core::fmt::Display) -> Failure {
+        Failure { message: message.to_string(), kind: Kind::Error { code, data: None } }
+    }
+
+    /// Creates a JSON-RPC error with the member `data`. The error has no `data` if the value does not serialize.
+    #[must_use]
+    pub fn error_with<T: serde_core::Serialize + ?Sized>(
+        code: i32,
+        message: impl core::fmt::Display,
+        data: &T,
+    ) -> Failure {
+        let data = json::to_string(data).ok();
+        Failure { message: message.to_string(), kind: Kind::Error { code, data } }
+    }
+
+    /// Creates the failure of a request that needs capabilities which the client did not declare.
+    ///
+    /// In `2026-07-28`, the failure is the JSON-RPC error -32021, whose `data.requiredCapabilities` contains `missing`.
+    /// In earlier revisions, which have no such error, the failure is a text.
+    #[must_use]
+    pub fn missing_capability(missing: ClientCapabilities, message: impl core::fmt::Display) -> Failure {
+        Failure { message: message.to_string(), kind: Kind::MissingCapability(missing) }
+    }
+
+    /// Responds with the JSON-RPC error, or passes the text to `respond`.
+    fn respond<'r>(self, reply: Reply<'r>, respond: fn(String, Reply<'r>)) {
+        let Failure { message, kind } = self;
+        match kind {
+            Kind::Error { code, data: None } => reply.error(code, message),
+            Kind::Error { code, data: Some(data) } => {
+                reply.error_with(code, message, |out| out.json(Json::trusted(data.as_bytes())));
+            }
+            Kind::MissingCapability(missing) => {
+                if let Some(reply) = unless_missing(reply, missing, Some(&message)) {
+                    respond(message, reply);
+                }
+            }
+            Kind::Text => respond(message, reply),
+        }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl HandlerError for Failure {
+    fn fail(self, reply: Reply<'_>) {
+        self.respond(reply, String::fail);
+    }
+
+    fn refuse(self, reply: Reply<'_>) {
+        self.respond(reply, String::refuse);
+    }
+
+    fn text(&self) -> Option<&dyn WriteText> {
+        matches!(self.kind, Kind::Text).then_some(&self.message as &dyn WriteText)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<E: core::fmt::Display> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure { message: error.to_string(), kind: Kind::Text }
+    }
+}
+
+/// Responds with the error -32021 if the revision has this error, and a handler failed without capabilities that it
+/// needs: `missing`, and the text of the failure. Otherwise returns the reply.
+pub fn unless_missing<'r>(
+    reply: Reply<'r>,
+    missing: ClientCapabilities,
+    failure: Option<&dyn WriteText>,
+) -> Option<Reply<'r>> {
+    let is_missing = missing != ClientCapabilities::NONE;
+    match failure {
+        Some(message) if is_missing && reply.revision().has(WireFeature::MissingCapabilityCode) => {
+            reply.require_declared(message, &mut |out: &mut json::Writer<'_>| missing.write(out));
+            None
+        }
+        _ => Some(reply),
+    }
+}
+
+/// Responds to a completion with an error.
+pub fn refuse(request: Complete<'_>, error: impl HandlerError) {
+    error.refuse(request.parts.reply);
+}
