@@ -13,7 +13,7 @@ use mcp_proto_handles::{AcceptRetry, ServeError, ServerSettings, SharedObserver,
 
 use crate::accept::{Acceptor, ConnectionLimit};
 use crate::pool::{Pool, PoolGuard};
-use crate::serve::{Serve, Session};
+use crate::serve::{OnStart, Serve, Session};
 use crate::stream::Stream;
 use crate::worker::ServerHandle;
 
@@ -169,11 +169,16 @@ impl Serve<'_> {
                         });
                         let settings = self.settings.connection(None);
                         let (stop, workers) = (Some(stop.clone()), workers.share());
+                        let on_start = self.on_start.clone();
                         let connection = match observer.clone() {
-                            None => Connection::Ready(Session::new(settings, stop, workers)?),
-                            Some(observer) => {
-                                Connection::Observed(Box::new(Observed { observer, settings, stop, workers }))
-                            }
+                            None => Connection::Ready(Session::new(settings, stop, on_start, workers)?),
+                            Some(observer) => Connection::Observed(Box::new(Observed {
+                                observer,
+                                settings,
+                                stop,
+                                on_start,
+                                workers,
+                            })),
                         };
                         // Boxed, because the start of a thread copies the closure to its stack several times.
                         let serve: Box<dyn FnOnce() + Send> = Box::new(move || {
@@ -210,6 +215,7 @@ struct Observed<'s, 'o> {
     observer: SharedObserver<'o>,
     settings: ServerSettings<'s>,
     stop: Option<Stop>,
+    on_start: Option<OnStart<'s>>,
     workers: PoolGuard,
 }
 
@@ -235,8 +241,8 @@ impl Observed<'_, '_> {
         stream: impl Stream,
         handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let Observed { mut observer, settings, stop, workers } = *self;
+        let Observed { mut observer, settings, stop, on_start, workers } = *self;
         let settings = settings.connection(Some(&mut observer));
-        Session::new(settings, stop, workers)?.run_stream(stream, handler)
+        Session::new(settings, stop, on_start, workers)?.run_stream(stream, handler)
     }
 }

@@ -57,7 +57,11 @@ pub struct Serve<'i> {
     pub(crate) settings: ServerSettings<'i>,
     pub(crate) stop: Option<Stop>,
     pub(crate) connections: usize,
+    pub(crate) on_start: Option<OnStart<'i>>,
 }
+
+/// A callback that gets the handle of a new server.
+pub(crate) type OnStart<'i> = Arc<dyn Fn(&ServerHandle) + Send + Sync + 'i>;
 
 impl<'i> Serve<'i> {
     /// Creates a server with the default limits.
@@ -68,11 +72,51 @@ impl<'i> Serve<'i> {
     /// The server accepts [batches](mcp_proto::Server::batch_buffer) in revisions with batches.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> Serve<'i> {
-        Serve { settings: ServerSettings::new(config), stop: None, connections: 64 }
+        Serve { settings: ServerSettings::new(config), stop: None, connections: 64, on_start: None }
     }
 
     mcp_proto_handles::server_settings!('i);
     mcp_proto_handles::stop_settings!();
+
+    /// Sets a callback that gets the handle of the server before the server reads its first message.
+    ///
+    /// For example, another thread can then report changes. A listener calls `on_start` for each connection, on the
+    /// connection's thread. `Serve::http` calls `on_start` once.
+    ///
+    /// ```no_run
+    /// use std::thread;
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// use mcp_proto_std::server::{Change, Resources, ServerConfig, Subscriptions};
+    /// use mcp_proto_std::{Router, Serve, resource, route, router};
+    ///
+    /// #[resource("clock://now")]
+    /// fn now() -> String {
+    ///     format!("{:?}", SystemTime::now())
+    /// }
+    ///
+    /// static ROUTER: Router<()> = router![now];
+    /// static RESOURCES: Resources = ROUTER.resources().subscribe();
+    /// static CONFIG: ServerConfig = ServerConfig::new("clock", "1.0.0").features(&[&RESOURCES, &Subscriptions]);
+    ///
+    /// let serve = Serve::new(&CONFIG).on_start(|server| {
+    ///     let server = server.clone();
+    ///     thread::spawn(move || {
+    ///         // `is_watched` fails when the connection is closed.
+    ///         while server.is_watched("clock://now").is_ok() {
+    ///             server.changed(Change::Resource("clock://now"));
+    ///             thread::sleep(Duration::from_secs(1));
+    ///         }
+    ///     });
+    /// });
+    /// serve.stdio(route(&ROUTER, ()))?;
+    /// # Ok::<(), mcp_proto_std::ServeError>(())
+    /// ```
+    #[must_use]
+    pub fn on_start(mut self, on_start: impl Fn(&ServerHandle) + Send + Sync + 'i) -> Self {
+        self.on_start = Some(Arc::new(on_start));
+        self
+    }
 
     /// Serves on stdin and stdout until the client disconnects, or the server is stopped.
     ///
@@ -130,7 +174,7 @@ impl<'i> Serve<'i> {
 
     fn session(self) -> Result<Session<'i>, ServeError> {
         let workers = PoolGuard::Own(Pool::new(self.settings.workers));
-        Session::new(self.settings, self.stop, workers)
+        Session::new(self.settings, self.stop, self.on_start, workers)
     }
 }
 
@@ -141,6 +185,7 @@ pub(crate) struct Session<'s> {
     request_limit: usize,
     hooks: Vec<Arc<dyn RequestHook>>,
     stop: Option<Stop>,
+    on_start: Option<OnStart<'s>>,
     workers: PoolGuard,
 }
 
@@ -148,10 +193,11 @@ impl<'s> Session<'s> {
     pub(crate) fn new(
         mut settings: ServerSettings<'s>,
         stop: Option<Stop>,
+        on_start: Option<OnStart<'s>>,
         workers: PoolGuard,
     ) -> Result<Session<'s>, ServeError> {
         let (request_limit, hooks) = (settings.request_limit(), std::mem::take(&mut settings.hooks));
-        Ok(Session { server: settings.server()?, request_limit, hooks, stop, workers })
+        Ok(Session { server: settings.server()?, request_limit, hooks, stop, on_start, workers })
     }
 
     /// Serves on a socket until the client disconnects or the server is stopped, then shuts the socket down.
@@ -189,6 +235,9 @@ impl<'s> Session<'s> {
         });
         let handle = ServerHandle::new(Arc::clone(&shared), Arc::clone(&pool));
         let own_count = Arc::strong_count(&shared);
+        if let Some(on_start) = &self.on_start {
+            on_start(&handle);
+        }
         let mut now = pump.read_clock();
         loop {
             let mut until = None;
@@ -197,8 +246,8 @@ impl<'s> Session<'s> {
                 now = pump.read_clock();
                 until = shared.process_commands(&mut server, now);
             }
-            // Only the handler can create the first clone of a handle, and the handler does not run during `run_with`.
-            // If no clone exists now, no clone can appear.
+            // Only `on_start` and the handler can create the first clone of a handle, and neither runs during
+            // `run_with`. If no clone exists now, no clone can appear.
             let no_wakers = !has_stop && !shared.has_other_owners(own_count);
             match pump.run_with(&mut *server, RunOptions { now, until, no_wakers }) {
                 PumpStatus::Closed => return Ok(()),

@@ -13,8 +13,8 @@ use mcp_proto::Ticket;
 use mcp_proto::client::{Connect, Listed, Reference};
 use mcp_proto::json::Json;
 use mcp_proto::server::{
-    Completion, Event, Prompt, PromptArgument, Prompts, Resource, Resources, ServerConfig, Subscriptions,
-    Tool, Tools,
+    Change, Completion, Event, Prompt, PromptArgument, Prompts, Resource, Resources, ServerConfig,
+    Subscriptions, Tool, Tools,
 };
 use mcp_proto_std::{CallError, CallOptions, Connector, RequestError, Serve, ServerHandle};
 
@@ -101,6 +101,23 @@ fn is_watched_fails_after_connection_end() {
         server.join().unwrap();
         assert_eq!(handle.is_watched("a:log"), Err(RequestError::Closed));
         handle.elicitation_complete("e1");
+    });
+}
+
+#[test]
+fn handle_of_a_new_server_reports_changes() {
+    within(TEST_TIMEOUT, || {
+        let (sender, handles) = channel();
+        let (here, there) = UnixStream::pair().unwrap();
+        let serve = Serve::new(&CONFIG).on_start(move |server| sender.send(server.clone()).unwrap());
+        thread::spawn(move || serve.stream(there, handler));
+        // The client has sent nothing.
+        let handle = handles.recv().unwrap();
+        assert_eq!(handle.is_watched("a:log"), Ok(false));
+        let client = Connector::new("test", "1").connect(Connect::Automatic).stream(here).unwrap();
+        let mut changes = client.listen(&[Listed::Tools], &[]).unwrap();
+        handle.changed(Change::Tools);
+        assert!(changes.next_within(TEST_TIMEOUT).is_some());
     });
 }
 

@@ -172,14 +172,14 @@ impl Serve<'static> {
                     retry.succeeded();
                     let (settings, mut observer) = (self.settings.connection(None), observer.clone());
                     let (stop, workers) = (Some(stop.clone()), Some(Arc::clone(&workers)));
-                    let handler = new_handler(address);
+                    let (handler, on_start) = (new_handler(address), self.on_start.clone());
                     connections.spawn(async move {
                         let _permit = permit;
                         let observer = observer.as_mut().map(|observer| observer as _);
                         let settings = settings.connection(observer);
                         // `listen_with` has reported an invalid configuration before.
-                        let _ =
-                            Serve { settings, stop, connections: 1, workers }.stream(stream, handler).await;
+                        let serve = Serve { settings, stop, connections: 1, workers, on_start };
+                        let _ = serve.stream(stream, handler).await;
                     });
                 }
                 Some(Err(error)) => match retry.failed(error) {

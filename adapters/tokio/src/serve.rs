@@ -62,7 +62,11 @@ pub struct Serve<'i> {
     pub(crate) connections: usize,
     /// The permits that all connections of a listener share.
     pub(crate) workers: Option<Arc<Semaphore>>,
+    pub(crate) on_start: Option<OnStart<'i>>,
 }
+
+/// A callback that gets the handle of a new server.
+pub(crate) type OnStart<'i> = Arc<dyn Fn(&ServerHandle) + Send + Sync + 'i>;
 
 impl<'i> Serve<'i> {
     /// Creates a server with the default limits.
@@ -79,6 +83,46 @@ impl<'i> Serve<'i> {
 
     mcp_proto_handles::server_settings!('i);
     mcp_proto_handles::stop_settings!();
+
+    /// Sets a callback that gets the handle of the server before the server reads its first message.
+    ///
+    /// For example, another task can then report changes. The callback runs in the task of the server. A listener calls
+    /// `on_start` for each connection.
+    ///
+    /// ```no_run
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// use mcp_proto_tokio::server::{Change, Resources, ServerConfig, Subscriptions};
+    /// use mcp_proto_tokio::{Router, Serve, resource, route, router};
+    ///
+    /// #[resource("clock://now")]
+    /// fn now() -> String {
+    ///     format!("{:?}", SystemTime::now())
+    /// }
+    ///
+    /// static ROUTER: Router<()> = router![now];
+    /// static RESOURCES: Resources = ROUTER.resources().subscribe();
+    /// static CONFIG: ServerConfig = ServerConfig::new("clock", "1.0.0").features(&[&RESOURCES, &Subscriptions]);
+    ///
+    /// # async fn example() -> Result<(), mcp_proto_tokio::ServeError> {
+    /// let serve = Serve::new(&CONFIG).on_start(|server| {
+    ///     let server = server.clone();
+    ///     tokio::spawn(async move {
+    ///         // `is_watched` fails when the connection is closed.
+    ///         while server.is_watched("clock://now").await.is_ok() {
+    ///             server.changed(Change::Resource("clock://now"));
+    ///             tokio::time::sleep(Duration::from_secs(1)).await;
+    ///         }
+    ///     });
+    /// });
+    /// serve.stdio(route(&ROUTER, ())).await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn on_start(mut self, on_start: impl Fn(&ServerHandle) + Send + Sync + 'i) -> Self {
+        self.on_start = Some(Arc::new(on_start));
+        self
+    }
 
     /// Serves on stdin and stdout until the client disconnects, or the server is stopped.
     ///
@@ -145,6 +189,9 @@ impl<'i> Serve<'i> {
             stop.on_stop(move |time| shared.shutdown(Some(time)))
         });
         let handle = ServerHandle::with_permits(Arc::clone(&shared), workers);
+        if let Some(on_start) = &self.on_start {
+            on_start(&handle);
+        }
         let mut now = pump.read_clock();
         loop {
             let mut until = None;

@@ -103,6 +103,21 @@ async fn elicitation_complete_is_sent_to_capable_clients() {
 }
 
 #[tokio::test]
+async fn handle_of_a_new_server_reports_changes() {
+    let (sender, mut handles) = mpsc::unbounded_channel();
+    let (here, there) = duplex(64 * 1024);
+    let serve = Serve::new(&CONFIG).on_start(move |server| sender.send(server.clone()).unwrap());
+    tokio::spawn(serve.stream(there, handler));
+    // The client has sent nothing.
+    let handle = timeout(SOON, handles.recv()).await.unwrap().unwrap();
+    assert_eq!(handle.is_watched("a:log").await, Ok(false));
+    let client = Connector::new("test", "1").connect(Connect::Automatic).stream(here).await.unwrap();
+    let mut changes = client.listen(&[Listed::Tools], &[]).await.unwrap();
+    handle.changed(Change::Tools);
+    assert!(timeout(SOON, changes.next()).await.unwrap().is_some());
+}
+
+#[tokio::test]
 async fn server_ends_one_of_two_subscriptions() {
     let (here, there) = duplex(64 * 1024);
     let (sender, mut listening) = mpsc::unbounded_channel();

@@ -283,6 +283,9 @@ impl<'i> Serve<'i> {
             clock,
             config,
         };
+        if let Some(on_start) = &self.on_start {
+            on_start(&state.handle);
+        }
         thread::scope(|scope| {
             let accept = || state.accept(scope, &acceptor, &connections);
             let accept = thread::Builder::new().name("mcp-accept".into()).spawn_scoped(scope, accept)?;
