@@ -288,6 +288,7 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// | a type with `ToolArguments` | the arguments; a prompt without this parameter has no arguments |
 /// | `GetPrompt<'_>` | the request: the function itself responds, or defers the response |
 /// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for [`tool`](macro@tool) |
+/// | `ServerHandle`, `&ServerHandle` | the handle of the server, as for [`tool`](macro@tool) |
 ///
 /// Without the feature `alloc` of `mcp-proto`, the arguments of a request have at most 256 bytes as JSON. The server
 /// refuses longer arguments.
@@ -355,6 +356,7 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// | `&str`, a number, a boolean, any type with `ToolArguments` that is a text or a number on the wire | the variable with the name of the parameter |
 /// | `ReadResource<'_>` | the request: the function itself responds, or defers the response |
 /// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for [`tool`](macro@tool) |
+/// | `ServerHandle`, `&ServerHandle` | the handle of the server, as for [`tool`](macro@tool) |
 ///
 /// Without the feature `alloc` of `mcp-proto`, a value has at most 126 bytes as JSON, without quotes. If a value is
 /// longer, the resource is unknown.
@@ -419,14 +421,15 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// | `&str` | the typed text |
 /// | `Complete<'_>` | the request: the function itself responds, or defers the response |
 /// | `Progress`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for [`tool`](macro@tool) |
+/// | `ServerHandle`, `&ServerHandle` | the handle of the server, as for [`tool`](macro@tool) |
 ///
 /// # Result
 ///
 /// The function returns an array, a `Vec` or an iterator of texts or numbers, the best value first. If the function
 /// takes the typed text, the function must select the values, and the server sends the first 100 of them. Otherwise the
-/// server sends only the values that begin with the typed text. The function may also return a `Result` of such values: the
-/// error is a text or a `Failure`. The name `Result` identifies this type. A function that takes a `Complete` returns
-/// nothing.
+/// server sends only the values that begin with the typed text. The function may also return a `Result` of such values:
+/// the error is a text or a `Failure`. The name `Result` identifies this type. A function that takes a `Complete`
+/// returns nothing.
 ///
 /// An `async fn` runs as a task. A function with the item `blocking` runs on a worker thread: see [`tool`](macro@tool).
 ///

@@ -13,14 +13,14 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use mcp_proto::client::{Connect, InputRequest};
+use mcp_proto::client::{Connect, InputRequest, Listed};
 use mcp_proto::input::{Field, Form, ListRoots};
-use mcp_proto::server::{Failure, Logging, ServerConfig, Structured};
+use mcp_proto::server::{Change, Failure, Logging, ServerConfig, Structured, Tools};
 use mcp_proto::{ClientCapabilities, Level, ToolArguments, router, tool};
 use mcp_proto_std::handler::{Ask, ClientDetails, Context, Log, Progress};
 use mcp_proto_std::{
     CallError, CallOptions, Cancellation, ClientHandle, Connector, InputResponse, Notification, Router,
-    Serve, ServerRequest, route,
+    Serve, ServerHandle, ServerRequest, route,
 };
 use tools::{Adder, Pair, Sum};
 
@@ -85,7 +85,19 @@ fn count(progress: Progress, Steps { steps }: Steps, log: Log, client: ClientDet
     client.revision().as_str().to_owned()
 }
 
+/// Reports a change immediately.
+#[tool]
+fn change(server: ServerHandle) {
+    server.changed(Change::Tools);
+}
+
 impl App {
+    /// Reports a change on a worker.
+    #[tool(blocking)]
+    fn change_later(&self, server: &ServerHandle) {
+        server.changed(Change::Tools);
+    }
+
     /// Requests the name, then the roots.
     #[tool]
     fn greet(&self, ask: Ask) -> Result<String, Failure> {
@@ -113,10 +125,13 @@ static ROUTER: Router<App> = router![
     on_a_worker,
     panics,
     count,
+    change,
+    App::change_later,
     App::greet,
     App::wait
 ];
-static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[ROUTER.tools(), &Logging]);
+static TOOLS: Tools = ROUTER.tools().list_changed();
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Logging]);
 
 const ERAS: [(Connect, &str); 2] = [(Connect::Handshake, "2025-11-25"), (Connect::Stateless, "2026-07-28")];
 const SOON: Duration = Duration::from_secs(60);
@@ -212,6 +227,17 @@ fn function_gets_inputs_of_the_client_in_both_eras() {
             }
             Err(error) => panic!("{error}"),
         }
+    }
+}
+
+#[test]
+fn function_reports_changes_through_the_server_handle() {
+    for tool in ["change", "change_later"] {
+        let client = connect(Connect::Handshake, app().0, false);
+        let mut notifications = client.notifications();
+        assert!(!client.call_json(tool, "{}").unwrap().is_error());
+        let changed = notifications.next_within(SOON);
+        assert_eq!(changed, Some(Notification::Changed(Listed::Tools)), "{tool}");
     }
 }
 

@@ -68,7 +68,46 @@
 //! | [`Cancellation`] | observes the cancellation of the request |
 //! | [`ClientDetails`] | holds the revision, the capabilities of the client, and the user of the request |
 //!
-//! The attributes recognize these types by their names, so do not rename them in an import.
+//! The attributes recognize these types, and `ServerHandle`, by their names, so do not rename them in an import.
+//!
+//! A parameter `ServerHandle` or `&ServerHandle` is the handle of the server, for changes and other messages that
+//! belong to no request. This parameter does not change where a function runs.
+//!
+//! ```
+//! use std::sync::atomic::{AtomicU8, Ordering};
+//!
+//! use mcp_proto_tokio::server::{Change, Resources, ServerConfig, Subscriptions};
+//! use mcp_proto_tokio::{Router, ServerHandle, ToolArguments, resource, router, tool};
+//!
+//! struct Lamp {
+//!     brightness: AtomicU8,
+//! }
+//!
+//! #[derive(ToolArguments)]
+//! struct Dim {
+//!     to: u8,
+//! }
+//!
+//! #[resource("lamp://brightness")]
+//! fn brightness(lamp: &Lamp) -> u8 {
+//!     lamp.brightness.load(Ordering::Relaxed)
+//! }
+//!
+//! /// Dims the lamp.
+//! #[tool(idempotent)]
+//! fn dim(lamp: &Lamp, Dim { to }: Dim, server: &ServerHandle) {
+//!     lamp.brightness.store(to, Ordering::Relaxed);
+//!     server.changed(Change::Resource("lamp://brightness"));
+//! }
+//!
+//! static ROUTER: Router<Lamp> = router![brightness, dim];
+//! static RESOURCES: Resources = ROUTER.resources().subscribe();
+//! static CONFIG: ServerConfig =
+//!     ServerConfig::new("lamp", "1.0.0").features(&[ROUTER.tools(), &RESOURCES, &Subscriptions]);
+//! ```
+//!
+//! [`Serve::on_start`](crate::Serve::on_start) passes the handle to code outside of requests, such as a task that
+//! watches a file.
 //!
 //! # Input of the client
 //!

@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, ThreadId};
 
 use crate::peer::{Peer, SOON};
-use mcp_proto::client::{Connect, InputRequest};
+use mcp_proto::client::{Connect, InputRequest, Listed};
 use mcp_proto::input::{Field, Form, ListRoots};
-use mcp_proto::server::{Content, Failure, IntoToolResult, Logging, ServerConfig, Structured};
+use mcp_proto::server::{Change, Content, Failure, IntoToolResult, Logging, ServerConfig, Structured, Tools};
 use mcp_proto::{ClientCapabilities, Level, ToolArguments, prompt, router, tool};
 use mcp_proto_tokio::handler::{Ask, ClientDetails, Context, Log, Progress};
 use mcp_proto_tokio::{
     CallError, CallOptions, Cancellation, ClientHandle, Connector, InputResponse, Notification, PeerError,
-    RequestError, Router, Serve, ServerRequest, route,
+    RequestError, Router, Serve, ServerHandle, ServerRequest, route,
 };
 use tokio::io::duplex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -96,6 +96,14 @@ async fn count(progress: Progress, Steps { steps }: Steps, log: Log, client: Cli
     client.revision().as_str().to_owned()
 }
 
+/// Reports a change in a task.
+#[tool]
+async fn change_later(server: ServerHandle, adder: &Adder) -> i64 {
+    tokio::task::yield_now().await;
+    server.changed(Change::Tools);
+    adder.offset
+}
+
 impl App {
     /// Requests the name, then the roots.
     #[tool]
@@ -105,6 +113,12 @@ impl App {
         let roots = ask.request_within(SOON, &ListRoots).await?;
         let name = name.elicited().and_then(|form| form.field("name")?.string()).ok_or("no name")?;
         Ok(format!("{name} has {} roots", roots.roots().into_iter().flatten().count()))
+    }
+
+    /// Reports a change immediately.
+    #[tool]
+    fn change(&self, server: &ServerHandle) {
+        server.changed(Change::Tools);
     }
 
     /// Greets without a name if the client has no forms.
@@ -156,14 +170,16 @@ static ROUTER: Router<App> = router![
     panics_on_a_thread,
     count,
     App::greet,
+    App::change,
+    change_later,
     App::greet_anyone,
     App::greet_or_refuse,
     App::greeting,
     App::wait,
     App::wait_and_clean_up
 ];
-static CONFIG: ServerConfig =
-    ServerConfig::new("test", "1").features(&[ROUTER.tools(), ROUTER.prompts(), &Logging]);
+static TOOLS: Tools = ROUTER.tools().list_changed();
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, ROUTER.prompts(), &Logging]);
 
 const ERAS: [(Connect, &str); 2] = [(Connect::Handshake, "2025-11-25"), (Connect::Stateless, "2026-07-28")];
 
@@ -266,6 +282,17 @@ async fn function_gets_inputs_of_the_client_in_both_eras() {
         let result = client.call_json("greet", "{}").await.unwrap();
         assert_eq!(result.text().unwrap(), "Ada has 2 roots");
         assert_eq!(app.runs.load(Ordering::Relaxed), runs);
+    }
+}
+
+#[tokio::test]
+async fn function_reports_changes_through_the_server_handle() {
+    for tool in ["change", "change_later"] {
+        let client = connect(Connect::Handshake, app().0, false).await;
+        let mut notifications = client.notifications();
+        assert!(!client.call_json(tool, "{}").await.unwrap().is_error());
+        let changed = timeout(SOON, notifications.next()).await.unwrap();
+        assert_eq!(changed, Some(Notification::Changed(Listed::Tools)), "{tool}");
     }
 }
 

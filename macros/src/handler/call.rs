@@ -85,7 +85,8 @@ impl Handler {
             }
             _ => quote!(__request.respond(#result)),
         };
-        Invocation { generics, bounds: TokenStream::new(), code }
+        let (bounds, server) = self.server_handle(&quote!(__context));
+        Invocation { generics, bounds, code: quote!({ #server #code }) }
     }
 
     /// Returns the path of a function next to the annotated function. A function with a receiver, or with `Self` in its
@@ -136,6 +137,7 @@ impl Handler {
         let values = self.roles.iter().map(|role| match role {
             Role::State { .. } => state.clone(),
             Role::Request => quote!(__request),
+            Role::Server { argument, .. } => argument.clone(),
             // Does not occur, because a handler with such a parameter is deferred.
             Role::Part(_) => quote!(),
             Role::Value { .. } => {

@@ -106,6 +106,8 @@ impl Handler {
         );
         let (own, owned) = self.owned_values();
         let (parts, arguments) = self.deferred_arguments(&owned, &mut bounds);
+        let (server_bounds, server) = self.server_handle(&quote!(&__shared));
+        bounds.extend(server_bounds);
         let path = self.path(&signature.name);
         let (copies, response) = self.deferred_response();
         let respond = quote!(
@@ -126,6 +128,7 @@ impl Handler {
             #root::server::#run::#method(
                 #root::server::HostContext::server(__context), __request, #observes move |__deferred| {
                     #parts
+                    #server
                     #start
                 })
         });
@@ -173,6 +176,7 @@ impl Handler {
                 parts.extend(quote!(let #part = <#ty as #from>::from_request(__deferred);));
                 quote!(#part)
             }
+            Role::Server { argument, .. } => argument.clone(),
             // Does not occur, because `check_deferred` refuses this parameter.
             Role::Request => quote!(),
         });

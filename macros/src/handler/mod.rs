@@ -16,7 +16,7 @@ use syn::{Error, GenericParam, Ident, Result, Type};
 use crate::handler::attributes::HandlerAttributes;
 use crate::handler::deferred::is_request_part;
 use crate::handler::signature::{Parameter, Signature};
-use crate::parse::with_named_lifetimes;
+use crate::parse::{with_named_lifetimes, with_static_lifetimes};
 use crate::root::default_root;
 
 pub(crate) use crate::handler::kind::Kind;
@@ -32,19 +32,32 @@ enum Role {
     Request,
     /// A part of the deferred request, such as `Progress`.
     Part(Box<Type>),
+    /// `ServerHandle` or `&ServerHandle`: the handle of the server. `argument` passes `__server` to the function.
+    Server { ty: Box<Type>, argument: TokenStream },
 }
+
+/// The name of the type of [`Role::Server`].
+const SERVER_HANDLE: &str = "ServerHandle";
 
 impl Role {
     fn new(parameter: &Parameter, kind: Kind) -> Role {
         match parameter {
             Parameter::Receiver { is_mutable, .. } => Role::State { is_mutable: *is_mutable, ty: None },
             Parameter::Typed(name, ty) => match ungrouped(ty) {
+                Type::Reference(reference)
+                    if reference.mutability.is_none() && is_named(&reference.elem, SERVER_HANDLE) =>
+                {
+                    Role::Server { ty: reference.elem.clone(), argument: quote!(&__server) }
+                }
                 Type::Reference(reference) if !is_text_reference(ty) => Role::State {
                     is_mutable: reference.mutability.is_some(),
                     ty: Some(reference.elem.clone()),
                 },
                 other if is_named(other, kind.request()) => Role::Request,
                 other if is_request_part(other) => Role::Part(ty.clone()),
+                other if is_named(other, SERVER_HANDLE) => {
+                    Role::Server { ty: ty.clone(), argument: quote!(__server) }
+                }
                 _ => Role::Value { name: name.clone(), ty: ty.clone() },
             },
         }
@@ -119,7 +132,7 @@ impl Handler {
             return Err(Error::new(parameter.span(), reason));
         }
         self.check_deferred()?;
-        let (mut has_value, mut has_state, mut has_request) = (false, false, false);
+        let (mut has_value, mut has_state, mut has_request, mut has_server) = (false, false, false, false);
         for (role, parameter) in roles.iter().zip(&signature.parameters) {
             let (found, reason) = match role {
                 Role::Value { .. } => match kind.one_value() {
@@ -130,6 +143,7 @@ impl Handler {
                     (&mut has_state, "a handler has one parameter for the state".to_owned())
                 }
                 Role::Request => (&mut has_request, format!("a handler has one `{}`", kind.request())),
+                Role::Server { .. } => (&mut has_server, format!("a handler has one `{SERVER_HANDLE}`")),
                 Role::Part(_) => continue,
             };
             if std::mem::replace(found, true) {
@@ -174,6 +188,20 @@ impl Handler {
         let root = &self.root;
         let generics = quote!('__state, __C: #root::server::routes::#bound<#ty> + ?::core::marker::Sized);
         (generics, quote!(<__C as ::core::borrow::#lend(__context)))
+    }
+
+    /// Returns the bounds of a context with a server handle, and the code that clones the handle as `__server`. Both
+    /// are empty for a handler without a parameter for the handle. `context` is a reference to the context.
+    fn server_handle(&self, context: &TokenStream) -> (TokenStream, TokenStream) {
+        let root = &self.root;
+        let ty = self.roles.iter().find_map(|role| match role {
+            Role::Server { ty, .. } => Some(with_static_lifetimes(ty)),
+            _ => None,
+        });
+        let Some(ty) = ty else { return (quote!(), quote!()) };
+        let bounds = quote!(__C: #root::server::HostContext<Server = #ty>,);
+        let handle = quote!(#root::server::HostContext::server(#context));
+        (bounds, quote!(let __server: #ty = ::core::clone::Clone::clone(#handle);))
     }
 }
 

@@ -13,10 +13,11 @@ use crate::server::reply::Reply;
 /// The adapters for hosts implement this trait. The attributes of functions, such as [`tool`](macro@crate::tool), use
 /// the trait for `async` functions, and for functions that run on a worker thread.
 #[diagnostic::on_unimplemented(
-    message = "a router with the context `{Self}` cannot run handlers outside of the event loop",
+    message = "a router with the context `{Self}` has no server handle, so it cannot run handlers outside of the event \
+               loop",
     note = "an adapter with threads or tasks can: use the type `Router` of `mcp_proto_std` or `mcp_proto_tokio`",
     note = "these handlers are `async` or `blocking`, or have a parameter of a type named `Ask`, `Cancellation`, \
-            `ClientDetails`, `Log` or `Progress`"
+            `ClientDetails`, `Log`, `Progress` or `ServerHandle`"
 )]
 pub trait HostContext: Clone + Send + Sync + 'static {
     /// The handle of the server, which starts handlers.

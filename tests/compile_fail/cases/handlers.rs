@@ -90,6 +90,11 @@ fn no_result() -> State {
 }
 
 #[tool]
+fn no_error() -> Result<i64, State> {
+    Err(State)
+}
+
+#[tool]
 fn other_state(_: &mut State) {}
 
 static OTHER: Router<i64> = router![other_state];

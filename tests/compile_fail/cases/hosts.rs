@@ -41,6 +41,17 @@ fn routes() {
     let _ = mcp_proto_tokio::route(&IMMEDIATE, State { value: 1 });
 }
 
+#[tool]
+fn announces(_: &mcp_proto_tokio::ServerHandle) {}
+
+// The core router has no handle.
+static NO_HANDLE: server::Router<State> = router![announces];
+
+static OTHER_HANDLE: mcp_proto_std::Router<State> = router![announces];
+
+#[tool]
+fn two_handles(_: &mcp_proto_tokio::ServerHandle, _: mcp_proto_tokio::ServerHandle) {}
+
 struct Plain;
 
 #[derive(Schema)]

@@ -10,8 +10,8 @@ use crate::handler::HandlerRequest;
 
 /// The context of a router: the state of the application, and the handle `H` of the server.
 ///
-/// A handler with a parameter `&S` borrows the state. To lend a part of the state, implement `Borrow<Part>` for the
-/// `Context<State>` of the adapter.
+/// A handler with a parameter `&S` borrows the state, and a handler with a parameter of the type `H` gets the handle.
+/// To lend a part of the state, implement `Borrow<Part>` for the `Context<State>` of the adapter.
 pub struct Context<S, H> {
     state: Arc<S>,
     server: H,

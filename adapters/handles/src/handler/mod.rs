@@ -11,6 +11,7 @@
 //! | [`Log`] | sends log messages |
 //! | [`Cancellation`](crate::Cancellation) | observes the cancellation of the request |
 //! | [`ClientDetails`] | provides the revision, the capabilities of the client, and the user |
+//! | `ServerHandle` of the adapter | reports changes; sends messages that belong to no request |
 
 mod ask;
 mod context;

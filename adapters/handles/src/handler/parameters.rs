@@ -20,6 +20,9 @@ impl Progress {
     /// `done` must increase with each call; `message` may be empty. Waits while the queue of commands is full, for
     /// example because the client does not read. Does not wait on the thread of the event loop, after the cancellation
     /// of the request, or if the connection is closed.
+    ///
+    /// Pass a `format!` as the message, because a `format_args!` cannot be held across an await point. The compiler
+    /// then reports that the future of the `async` function cannot be sent between threads.
     pub fn report<P: Into<Decimal>, M: Display>(
         &self,
         done: P,
@@ -46,7 +49,8 @@ pub struct Log {
 impl Log {
     /// Sends a log message.
     ///
-    /// Sends nothing if the client does not receive messages of this level. Waits like [`Progress::report`].
+    /// Sends nothing if the client does not receive messages of this level. Waits like [`Progress::report`], and takes
+    /// no `format_args!` for the same reason.
     pub fn send<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         self.link.log(level, text)
     }
