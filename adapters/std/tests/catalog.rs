@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mcp_proto::client::{Connect, Reference};
 use mcp_proto::input::{Field, Form};
-use mcp_proto::server::{Failure, ServerConfig};
+use mcp_proto::server::{Completion, Failure, Prompts, Resources, ServerConfig, Tools};
 use mcp_proto::{ClientCapabilities, ToolArguments, complete, prompt, resource, router};
 use mcp_proto_std::handler::{Ask, ClientDetails, Progress};
 use mcp_proto_std::{
@@ -161,6 +161,25 @@ fn resources_run_on_workers() {
         for uri in ["book:///Emma/10", "book:///Faust/1", "book:///Emma/x", "library://other"] {
             assert_eq!(code(client.read_resource(uri)), not_found, "{uri}");
         }
+    }
+}
+
+#[test]
+fn entries_unknown_to_router_and_dynamic_lists_are_refused() {
+    static TOOLS: Tools = Tools::dynamic_list();
+    static PROMPTS: Prompts = Prompts::dynamic_list();
+    static RESOURCES: Resources = Resources::dynamic_list();
+    static CONFIG: ServerConfig =
+        ServerConfig::new("test", "1").features(&[&TOOLS, &PROMPTS, &RESOURCES, &Completion]);
+    for ((era, _), not_found) in ERAS.into_iter().zip([-32002, -32602]) {
+        let (here, there) = UnixStream::pair().unwrap();
+        thread::spawn(move || Serve::new(&CONFIG).stream(there, route(&ROUTER, library().0)));
+        let client = Connector::new("test", "1").connect(era).stream(here).unwrap();
+        assert_eq!(client.read_resource("library://thread").unwrap().text().as_deref(), Some("known"));
+        assert_eq!(code(client.call_json("unknown", "{}")), -32602);
+        assert_eq!(code(client.get_prompt("unknown", &[])), -32602);
+        assert_eq!(code(client.read_resource("unknown:///1")), not_found);
+        assert_eq!(code(client.complete(Reference::Prompt("unknown"), "title", "", &[])), -32602);
     }
 }
 

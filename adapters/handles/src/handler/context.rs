@@ -60,15 +60,20 @@ impl<S: fmt::Debug, H> fmt::Debug for Context<S, H> {
 
 /// Returns an event handler that passes each request to its handler. `state` is a value or an `Arc`.
 ///
-/// The event handler ignores other events. An application that needs other events calls this event handler from an
-/// event handler of its own.
+/// The event handler refuses a request for a tool, prompt or resource that the router does not have, as unknown. It
+/// ignores other events. An application that needs other events, or has entries outside of the router, calls this event
+/// handler from an event handler of its own.
 pub fn route<'r, S: Send + Sync + 'static, H: Clone>(
     router: &'r Router<'r, Context<S, H>>,
     state: impl Into<Arc<S>>,
 ) -> impl Fn(Event<'_>, &H) + Clone + Send + Sync {
     let state = state.into();
-    move |event, server| {
-        // The server responds with an error to a request that no handler has taken.
-        _ = router.handle(&mut Context::new(Arc::clone(&state), server.clone()), event);
+    move |event, server| match router.handle(&mut Context::new(Arc::clone(&state), server.clone()), event) {
+        Some(Event::Call(call)) => call.unknown_tool(),
+        Some(Event::GetPrompt(request)) => request.unknown_prompt(),
+        Some(Event::ReadResource(request)) => request.not_found(),
+        Some(Event::Complete(request)) => request.error(-32602, "unknown prompt or resource template"),
+        // The server responds with an error to any other request.
+        _ => {}
     }
 }
