@@ -20,9 +20,12 @@ pub struct HttpFailure {
     pub challenge: Option<String>,
     /// The field `Retry-After`: with 429 and 503, the time to wait, in seconds or as a date.
     pub retry_after: Option<String>,
-    /// The description of a failure without a status; empty otherwise.
+    /// The description of a failure without a status, or of the end of a session; empty otherwise.
     pub reason: String,
 }
+
+/// The reason of a failure because the server has ended the session.
+const SESSION_LOST: &str = "the server has ended the session";
 
 /// The reason of a failure whose response has no message for the request.
 const NO_MESSAGE: &str = "the response contains no message for the request";
@@ -49,6 +52,18 @@ impl HttpFailure {
     #[cfg(feature = "http")]
     pub(crate) fn no_message(url: &str) -> HttpFailure {
         HttpFailure::from_reason(url, NO_MESSAGE.into())
+    }
+
+    /// Creates the failure of a request that the server refused with this status, because it has ended the session.
+    #[cfg(feature = "http")]
+    pub(crate) fn session_lost(url: &str, status: u16) -> HttpFailure {
+        HttpFailure { status: Some(status), ..HttpFailure::from_reason(url, SESSION_LOST.into()) }
+    }
+
+    /// Returns whether the server refused the request because it has ended the session. The server has not processed
+    /// the request.
+    pub(crate) fn is_session_lost(&self) -> bool {
+        self.reason == SESSION_LOST
     }
 
     /// Returns the time to wait before the next request, at most five minutes. Returns zero if the server names no time
@@ -80,7 +95,8 @@ impl fmt::Display for HttpFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.url)?;
         match self.status {
-            Some(status) => write!(f, "status {status}")?,
+            Some(status) if self.reason.is_empty() => write!(f, "status {status}")?,
+            Some(status) => write!(f, "status {status}, {}", Printable(&self.reason))?,
             None => write!(f, "{}", Printable(&self.reason))?,
         }
         if let Some(challenge) = &self.challenge {

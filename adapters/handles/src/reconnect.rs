@@ -25,6 +25,11 @@ const STABLE: Millis = Millis::seconds(10);
 /// All attempts are available again when a connection has been open for ten seconds. A server that fails soon after
 /// each handshake is therefore not restarted forever.
 ///
+/// Over HTTP in revisions before `2026-07-28`, `attempts` also limits the attempts to resume the broken stream of a
+/// request. After the last attempt, the request fails with the failure of that attempt. Each event of the stream makes
+/// all attempts available again. The pauses begin with one second or the time that the server demands, and double up to
+/// eight seconds.
+///
 /// Over HTTP in `2026-07-28`, the stream of each subscription has its own attempts. If the stream breaks, the client
 /// sends the subscription again. The subscription ends if no attempt is left.
 ///
@@ -121,6 +126,23 @@ impl ClientSession {
         }
         let Some(was_open) = state.mark_stream_closed() else { return Err(error) };
         self.closed_streams.push(ClosedStream { state: Arc::clone(state), error, was_open, due: None });
+        Ok(())
+    }
+
+    /// Keeps a request that the server refused because it has ended the session, so that the client sends the request
+    /// again in the next session, once. Otherwise returns the error.
+    pub(crate) fn repeat_in_next_session(
+        &mut self,
+        state: &Arc<RequestState>,
+        error: CallError,
+    ) -> Result<(), CallError> {
+        let is_refused = matches!(&error, CallError::Http(failure) if failure.is_session_lost());
+        if !is_refused || self.is_closing || self.reconnect.is_none() || !state.mark_repeated() {
+            return Err(error);
+        }
+        // The request must not be sent before the next handshake.
+        self.is_connecting = true;
+        self.shared.send(Command::Start(Arc::clone(state)));
         Ok(())
     }
 

@@ -475,16 +475,20 @@ fn session_lasts_until_the_client_closes() {
 }
 
 #[test]
-fn lost_session_fails_its_requests_and_another_begins() {
+fn request_refused_with_its_lost_session_is_repeated_once() {
     let (sender, seen) = channel();
     let url = session_server(sender);
     let handshake = mcp_proto::client::Connect::Handshake;
     let reconnect = Reconnect { pause: Duration::from_millis(1), ..Reconnect::DEFAULT };
     let client = connector().connect(handshake).reconnect(reconnect).http(HttpEndpoint::new(url)).unwrap();
     wait_for(&seen, "POST none");
-    assert_eq!(client.call_json("end", "{}"), Err(CallError::Closed));
     let start = Instant::now();
-    assert_eq!(client.call_json("add", "{}").unwrap().text().as_deref(), Some("7"));
+    let Err(CallError::Http(failure)) = client.call_json("end", "{}") else {
+        panic!("not a failure of HTTP")
+    };
+    assert_eq!(failure.status, Some(404));
     wait_for(&seen, "POST none");
+    wait_for(&seen, "POST none");
+    assert_eq!(client.call_json("add", "{}").unwrap().text().as_deref(), Some("7"));
     assert!(start.elapsed() >= Duration::from_secs(1), "the server named this time: {:?}", start.elapsed());
 }

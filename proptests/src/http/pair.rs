@@ -269,7 +269,7 @@ impl Pair<'_, '_, '_> {
         if let Some((status, fields)) = connection.head.take() {
             match self.client_http.head(exchange, status, &fields) {
                 Head::Body | Head::Refused => {}
-                Head::SessionLost => self.reset(),
+                Head::SessionLost { .. } => self.reset(),
                 Head::Unknown => _ = self.remove(index),
             }
             return self.run_client();

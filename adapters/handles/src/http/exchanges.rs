@@ -132,6 +132,14 @@ impl HttpExchanges {
         })
     }
 
+    /// Sets how often the client tries to resume the stream of a request: see
+    /// [`Reconnect::attempts`](crate::Reconnect::attempts).
+    #[must_use]
+    pub fn max_resumptions(mut self, attempts: u32) -> HttpExchanges {
+        self.http = self.http.max_resumptions(u8::try_from(attempts).unwrap_or(u8::MAX));
+        self
+    }
+
     /// Moves one message between the client and the server, or handles one report. `next` returns the next report of
     /// the HTTP library.
     ///
@@ -260,9 +268,11 @@ impl HttpExchanges {
                 let field = |name: &str| field_text(&head.headers, name);
                 self.refusals.insert(exchange, HttpFailure::from_status(&self.endpoint.url, status, &field));
             }
-            Head::SessionLost => {
+            Head::SessionLost { refused } => {
                 self.refusals.clear();
                 self.is_lost = true;
+                let failure = HttpFailure::session_lost(&self.endpoint.url, status);
+                self.closed = refused.map(|stream| (stream, Some(failure)));
             }
             Head::Unknown => return self.abort(exchange),
         }

@@ -437,7 +437,7 @@ impl ClientSession {
     }
 
     /// Completes a request and releases its slot, unless the request must be sent again: a call (see
-    /// [`HeaderMismatches`]), or a subscription (see [`ClosedStream`]).
+    /// [`HeaderMismatches`]), a subscription (see [`ClosedStream`]), or a request whose session was unknown.
     pub(crate) fn complete(&mut self, ticket: Ticket, result: Result<ResponseBody, CallError>) {
         let Some(sent) = self.sent.remove(&ticket) else { return };
         self.finish_list(&sent.state, &result);
@@ -445,6 +445,7 @@ impl ClientSession {
             Err(error) => match self
                 .repeat_later(&sent.state, error)
                 .or_else(|error| self.listen_again_later(&sent.state, error))
+                .or_else(|error| self.repeat_in_next_session(&sent.state, error))
             {
                 Ok(()) => return,
                 Err(error) => Err(error),

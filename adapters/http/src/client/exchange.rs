@@ -275,13 +275,13 @@ impl<'b> Exchange<'b> {
 
     /// Returns the pause before the next connection: the retry time of the server (at least 100 ms), or one second.
     /// After a reconnection without an event, the pause is at least two seconds. The pause doubles with each further
-    /// reconnection without an event, up to 30 seconds. A longer retry time of the server takes precedence, and so does
-    /// a longer `Retry-After` of a refusal.
+    /// reconnection without an event, up to 30 seconds, or 8 seconds for a request, whose time is limited. A longer retry
+    /// time of the server takes precedence, and so does a longer `Retry-After` of a refusal.
     pub(super) fn delay(&self) -> Millis {
         const MIN_BACKOFF: u64 = 1_000;
         const MIN_RETRY: Millis = Millis(100);
-        const MAX_BACKOFF: u64 = 30_000;
-        let backoff = MIN_BACKOFF.saturating_mul(1 << self.attempts.min(5)).min(MAX_BACKOFF);
+        let max_backoff = if self.purpose == Purpose::Listen { 30_000 } else { 8_000 };
+        let backoff = MIN_BACKOFF.saturating_mul(1 << self.attempts.min(5)).min(max_backoff);
         let set = if let Memory::Events(decoder) = &self.memory { decoder.retry() } else { None };
         let pause = match set {
             Some(set) if self.attempts == 0 => set.max(MIN_RETRY),

@@ -58,6 +58,8 @@ pub struct HttpClient<'b, T> {
     /// The revision of the session, or of the last stateless request.
     revision: Option<Revision>,
     listens: bool,
+    /// The maximum number of resumptions without an event, for the stream of a request.
+    max_resumptions: u8,
     /// The `now` argument of the last call of `poll` or `finish`.
     now: Millis,
 }
@@ -103,6 +105,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             is_legacy: false,
             revision: None,
             listens: true,
+            max_resumptions: u8::MAX,
             now: Millis::ZERO,
         }
     }
@@ -112,6 +115,14 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     #[must_use]
     pub fn without_listening(mut self) -> HttpClient<'b, T> {
         self.listens = false;
+        self
+    }
+
+    /// Sets how often the client tries to resume the stream of a request before the request fails. Default: 255. Each
+    /// event of the stream makes all resumptions available again.
+    #[must_use]
+    pub fn max_resumptions(mut self, limit: u8) -> HttpClient<'b, T> {
+        self.max_resumptions = limit;
         self
     }
 

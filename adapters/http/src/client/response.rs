@@ -26,7 +26,12 @@ pub enum Head {
     Refused,
     /// The server has ended the session. All exchanges have ended. Close their HTTP exchanges, and
     /// [`reset`](mcp_proto::Client::reset) the client, which connects again.
-    SessionLost,
+    SessionLost {
+        /// The stream of the request that the server refused for this reason. The server has not processed this
+        /// request, so the caller may send it again in another session. `None` if the server refused the resumption of
+        /// a stream, a notification or a response.
+        refused: Option<StreamId>,
+    },
     /// The exchange has already ended. Close the HTTP exchange.
     Unknown,
 }
@@ -111,9 +116,11 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             && !never_listened
             && !matches!(purpose, Purpose::Delete | Purpose::Initialize)
         {
+            let is_request = matches!(purpose, Purpose::Request | Purpose::LegacyRequest);
+            let refused = (is_request && !found.is_resumed()).then_some(found.stream);
             self.session = SessionId::NONE;
             self.free_all();
-            return Head::SessionLost;
+            return Head::SessionLost { refused };
         }
         if matches!(status, 404 | 405) && purpose == Purpose::Listen {
             self.listens = false;
@@ -231,10 +238,15 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             return self.finish_legacy_stream();
         }
         let can_listen = self.listens && self.session.is_some();
+        let max_resumptions = self.max_resumptions;
         let found = find_mut(self.exchanges.as_mut(), exchange);
         let Some(found) = found else { return Finish::Ended };
         let was = found.progress;
-        if found.is_resumable() && (found.purpose != Purpose::Listen || can_listen) {
+        let can_continue = match found.purpose {
+            Purpose::Listen => can_listen,
+            _ => found.attempts < max_resumptions,
+        };
+        if found.is_resumable() && can_continue {
             found.progress = Progress::Due(Millis(now.0.saturating_add(found.delay().0)));
             found.attempts = found.attempts.saturating_add(1);
             return Finish::Continues;

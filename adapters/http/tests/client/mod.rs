@@ -130,11 +130,25 @@ fn session_is_named_in_every_request() {
 }
 
 #[test]
+fn call_whose_resumption_is_refused_may_have_run() {
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        let listen = harness.connect_session();
+        harness.respond(listen.exchange, 405, &[], "");
+        let call = harness.call();
+        harness.respond(call.exchange, 200, &[EVENTS], "id: 5\ndata:\n\n");
+        harness.now = harness.http.next_deadline().unwrap();
+        let resume = harness.request();
+        assert_eq!(harness.respond(resume.exchange, 404, &[], ""), Head::SessionLost { refused: None });
+    });
+}
+
+#[test]
 fn lost_session_is_followed_by_a_new_one() {
     with_harness(Connect::Handshake, 64, |mut harness| {
         harness.connect_session();
         let call = harness.call();
-        assert_eq!(harness.respond(call.exchange, 404, &[], ""), Head::SessionLost, "B-C11");
+        let head = harness.respond(call.exchange, 404, &[], "");
+        assert!(matches!(head, Head::SessionLost { refused: Some(_) }), "B-C11: {head:?}");
         assert_eq!(harness.respond(call.exchange, 200, &[], ""), Head::Unknown);
         harness.client.reset();
         let initialize = harness.request();

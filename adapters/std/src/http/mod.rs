@@ -91,8 +91,9 @@ pub use relay::relay;
 impl Connector {
     /// Connects to a server at a URL: Streamable HTTP, or HTTP+SSE of 2024-11-05 if the server speaks nothing newer.
     ///
-    /// If the server ends the session, the client starts a new session: over HTTP, [`reconnect`](Connector::reconnect)
-    /// is on by default. The client does not follow redirects. Lists omit tools whose schema has an invalid annotation
+    /// If the server ends the session, the client starts a new session, and repeats the request that the server refused
+    /// for this reason: over HTTP, [`reconnect`](Connector::reconnect) is on by default. A stream that breaks can resume
+    /// after its last event, and fails after the last attempt of `reconnect`. The client does not follow redirects. Lists omit tools whose schema has an invalid annotation
     /// `x-mcp-header`, as the specification requires.
     ///
     /// ```no_run
@@ -110,10 +111,10 @@ impl Connector {
     /// established connection, such a failure ends one request with [`CallError::Http`](crate::CallError::Http).
     pub fn http(mut self, endpoint: HttpEndpoint) -> Result<ClientHandle, ConnectError> {
         self.settings.use_http();
-        self.reconnect.get_or_insert(Reconnect::DEFAULT);
+        let attempts = self.reconnect.get_or_insert(Reconnect::DEFAULT).attempts;
         let (requests, longest) = (self.settings.requests, self.settings.longest_line);
         let source = Source::Opener(Box::new(move || {
-            let pump = HttpPump::new(Transport::new(endpoint.clone(), requests, longest)?);
+            let pump = HttpPump::new(Transport::new(endpoint.clone(), requests, longest, attempts)?);
             Ok(Link { open: Pump::opener_with(pump), teardown: Teardown::Nothing(None) })
         }));
         self.start(source)

@@ -10,7 +10,7 @@ use mcp_proto::rpc::{Message, MessageKind};
 use mcp_proto::{
     Clock, Millis, OutboundMessage, OutboundMessageKind, Relation, Revision, StreamId, WireFeature, methods,
 };
-use mcp_proto_handles::{BlockingStream, HttpEndpoint, HttpReceived, lock};
+use mcp_proto_handles::{BlockingStream, HttpEndpoint, HttpReceived, Reconnect, lock};
 
 use super::handshake::{Handshake, Outgoing};
 use super::lines::{Line, Lines};
@@ -58,7 +58,7 @@ pub fn relay(
     input: impl Read + Send + 'static,
     output: impl Write,
 ) -> io::Result<()> {
-    let transport = Transport::new(endpoint, REQUESTS, LONGEST_MESSAGE)?;
+    let transport = Transport::new(endpoint, REQUESTS, LONGEST_MESSAGE, Reconnect::DEFAULT.attempts)?;
     let lines = Lines::start(input, LONGEST_MESSAGE, &transport.reports)?;
     let clock = Clock::start();
     let mut relay = Relay {

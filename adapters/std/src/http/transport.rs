@@ -52,13 +52,20 @@ impl Workers {
 }
 
 impl Transport {
-    /// Creates the exchanges for this number of requests in flight, and for messages of up to `longest` bytes.
+    /// Creates the exchanges for this number of requests in flight, and for messages of up to `longest` bytes. `attempts`
+    /// limits the attempts to resume a stream.
     ///
     /// # Errors
     /// The URL is invalid, or needs TLS in a build without TLS.
-    pub(super) fn new(endpoint: HttpEndpoint, requests: usize, longest: usize) -> io::Result<Transport> {
+    pub(super) fn new(
+        endpoint: HttpEndpoint,
+        requests: usize,
+        longest: usize,
+        attempts: u32,
+    ) -> io::Result<Transport> {
+        let exchanges = HttpExchanges::new(&endpoint, cfg!(feature = "https"), requests, longest)?;
         Ok(Transport {
-            exchanges: HttpExchanges::new(&endpoint, cfg!(feature = "https"), requests, longest)?,
+            exchanges: exchanges.max_resumptions(attempts),
             endpoint,
             reports: Arc::default(),
             workers: Workers::default(),
@@ -205,7 +212,7 @@ mod tests {
             }
             stream.write_all(b"HTTP/1.1 418 I'm a teapot\r\nContent-Length: 0\r\n\r\n").unwrap();
         });
-        let mut transport = Transport::new(endpoint, 4, 1024).unwrap();
+        let mut transport = Transport::new(endpoint, 4, 1024, 8).unwrap();
         transport.workers.idle.push(panicking_worker(&transport.reports));
         let failure = ping(&mut transport);
         assert!(failure.contains("the HTTP library panicked"), "{failure}");

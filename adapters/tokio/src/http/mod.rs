@@ -21,6 +21,7 @@ pub(crate) struct HttpSource {
     sender: HttpSender,
     requests: usize,
     longest: usize,
+    max_resumptions: u32,
 }
 
 impl HttpSource {
@@ -28,6 +29,7 @@ impl HttpSource {
     pub(crate) fn open(&self, start: Instant) -> io::Result<HttpPump> {
         let has_tls = cfg!(feature = "https");
         let exchanges = HttpExchanges::new(&self.endpoint, has_tls, self.requests, self.longest)?;
+        let exchanges = exchanges.max_resumptions(self.max_resumptions);
         Ok(HttpPump::new(exchanges, self.sender.clone(), start))
     }
 }
@@ -35,8 +37,9 @@ impl HttpSource {
 impl Connector {
     /// Connects to a server at a URL: Streamable HTTP, or HTTP+SSE of 2024-11-05 if the server speaks nothing newer.
     ///
-    /// If the server ends the session, the client starts a new session: over HTTP, [`reconnect`](Connector::reconnect)
-    /// is on by default. A stream that breaks can resume after its last event. The client does not follow redirects,
+    /// If the server ends the session, the client starts a new session, and repeats the request that the server refused
+    /// for this reason: over HTTP, [`reconnect`](Connector::reconnect) is on by default. A stream that breaks can resume
+    /// after its last event, and fails after the last attempt of `reconnect`. The client does not follow redirects,
     /// and uses the HTTP proxy that the environment names (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`). Lists
     /// omit tools whose schema has an invalid annotation `x-mcp-header`, as the specification requires.
     ///
@@ -57,12 +60,13 @@ impl Connector {
     /// established connection, such a failure ends one request with [`CallError::Http`](crate::CallError::Http).
     pub async fn http(mut self, endpoint: HttpEndpoint) -> Result<ClientHandle, ConnectError> {
         self.settings.use_http();
-        self.reconnect.get_or_insert(Reconnect::DEFAULT);
+        let reconnect = *self.reconnect.get_or_insert(Reconnect::DEFAULT);
         let source = HttpSource {
             sender: HttpSender::new(&endpoint)?,
             endpoint,
             requests: self.settings.requests,
             longest: self.settings.longest_line,
+            max_resumptions: reconnect.attempts,
         };
         self.start(ServerSource::Http(source)).await
     }

@@ -261,7 +261,7 @@ async fn broken_connection_of_the_stateless_era_fails_its_call_only() {
 }
 
 #[tokio::test]
-async fn lost_session_fails_its_calls_and_another_begins() {
+async fn call_refused_with_its_lost_session_is_repeated_in_the_next_session() {
     let mut server = TestServer::start();
     let client = connect(Connect::Handshake, server.endpoint()).await;
     let mut notifications = client.notifications();
@@ -269,10 +269,24 @@ async fn lost_session_fails_its_calls_and_another_begins() {
     for _ in 0..3 {
         server.restart();
         notice_closed_connections().await;
-        assert_eq!(text(&client, "echo").await, Err(CallError::Closed));
-        assert_eq!(within(notifications.next()).await, Some(Notification::Reconnected));
         assert_eq!(text(&client, "echo").await.unwrap(), "7");
+        assert_eq!(within(notifications.next()).await, Some(Notification::Reconnected));
     }
+}
+
+#[tokio::test]
+async fn call_fails_after_the_last_attempt_to_resume_its_stream() {
+    let mut server = TestServer::start();
+    let relay = Relay::start(server.address).await;
+    let reconnect = Reconnect { attempts: 1, ..Reconnect::DEFAULT };
+    let connector = connector(Connect::Handshake).reconnect(reconnect);
+    let client = within(connector.http(relay.endpoint())).await.unwrap();
+    let mut call = client.begin_json("wait", "{}", CallOptions::new().with_progress()).unwrap();
+    assert!(within(call.progress()).await.is_some());
+    server.wait_for("waiting").await;
+    drop(relay);
+    let Err(CallError::Http(failure)) = within(call).await else { panic!("not a failure of HTTP") };
+    assert!(failure.to_string().contains("refused"), "{failure}");
 }
 
 #[tokio::test]
