@@ -132,6 +132,12 @@ fn bearer_token_is_required_and_metadata_is_not_secret() {
     for (request, status, text) in [
         (post("echo", CLOSE), 401, format!("www-authenticate: Bearer resource_metadata=\"{url}\"\r\n")),
         (post("echo", &format!("{CLOSE}Authorization: Bearer x\r\n")), 401, "error=\"invalid_token\"".into()),
+        // RFC 6750, section 3.1: a request with another scheme gets no error code.
+        (
+            post("echo", &format!("{CLOSE}Authorization: Basic eDp5\r\n")),
+            401,
+            format!("www-authenticate: Bearer resource_metadata=\"{url}\"\r\n"),
+        ),
         (post("echo", &format!("{CLOSE}Authorization: Bearer first\r\n")), 200, "result".into()),
         (get, 200, METADATA.into()),
     ] {

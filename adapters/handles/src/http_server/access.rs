@@ -154,9 +154,11 @@ impl<'a> HttpAccess<'a> {
 }
 
 impl HttpAccess<'_> {
-    /// Returns the challenge for a request without a known token. See RFC 6750, section 3, and RFC 9728, section 5.1.
+    /// Returns the challenge for a request without a known token. See RFC 6750, section 3, and RFC 9728, section 5.1. A
+    /// request with another authentication scheme gets no error code.
     fn challenge(&self, head: &RequestHead<'_>) -> Challenge {
-        let has_token = head.fields.field("authorization").is_some();
+        let scheme = head.fields.field("authorization").and_then(|value| value.trim_ascii().get(..7));
+        let has_token = scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer "));
         let error = has_token.then(|| r#"error="invalid_token""#.to_owned());
         let url = self.metadata.as_ref().map(|it| format!(r#"resource_metadata="{}""#, it.url));
         let parameters = error.into_iter().chain(url).collect::<Vec<_>>().join(", ");
