@@ -150,13 +150,29 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// The default: two seconds for each step.
+    /// The default: five seconds after stdin is closed, and two seconds after SIGTERM.
+    ///
+    /// A server of this project gives running requests two seconds after the end of its input
+    /// ([`Limits::grace`](mcp_proto::server::Limits::grace)), and then needs time for its own cleanup.
     pub const DEFAULT: Ending =
-        Ending { after_close: Duration::from_secs(2), after_terminate: Duration::from_secs(2) };
+        Ending { after_close: Duration::from_secs(5), after_terminate: Duration::from_secs(2) };
 }
 
 impl Default for Ending {
     fn default() -> Self {
         Ending::DEFAULT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_proto::Millis;
+    use mcp_proto::server::Limits;
+
+    use super::*;
+
+    #[test]
+    fn default_time_after_close_exceeds_the_grace_period_of_a_server() {
+        assert!(Millis::from(Ending::DEFAULT.after_close) >= Limits::DEFAULT.grace.plus(Millis::seconds(2)));
     }
 }
