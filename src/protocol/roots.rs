@@ -43,14 +43,20 @@ pub struct Roots<'w, 'a> {
 }
 
 impl Roots<'_, '_> {
+    /// Returns whether a root may have this URI: see [`add`](Roots::add).
+    #[must_use]
+    pub fn is_valid_uri(uri: &str) -> bool {
+        // A URI consists of these characters. RFC 3986 requires percent-encoding for all other characters.
+        let is_uri = |byte: u8| byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte);
+        uri.starts_with("file://") && uri.bytes().all(is_uri)
+    }
+
     /// Adds a root with its URI and its human-readable name.
     ///
     /// The client omits an empty name. The URI must start with `file://` and must be percent-encoded
     /// (`file:///my%20files`). Otherwise the response is not valid.
     pub fn add(&mut self, uri: &str, name: &str) {
-        // A URI consists of these characters. RFC 3986 requires percent-encoding for all other characters.
-        let is_uri = |byte: u8| byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte);
-        self.valid &= uri.starts_with("file://") && uri.bytes().all(is_uri);
+        self.valid &= Roots::is_valid_uri(uri);
         self.out.begin_object();
         self.out.field_string("uri", uri);
         if !name.is_empty() {

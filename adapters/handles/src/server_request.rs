@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_proto::Ticket;
-use mcp_proto::client::{self, InputRequest, InputResponses};
+use mcp_proto::client::{self, InputRequest, InputResponses, Roots};
 use mcp_proto::json::{self, Json, Kind, Writer};
 use mcp_proto::rpc::code;
 use serde_core::Serialize;
@@ -125,12 +125,20 @@ impl InputResponse {
         InputResponse(Response::Cancel)
     }
 
-    /// Lists the roots as pairs of URI and name. Each URI must start with `file://`. A name may be empty.
+    /// Lists the roots as pairs of URI and name. A name may be empty.
+    ///
+    /// Each URI must start with `file://` and be percent-encoded (`file:///my%20files`). Otherwise the response becomes
+    /// an [error](InputResponse::error).
     #[must_use]
     pub fn roots<U: Into<String>, N: Into<String>>(roots: impl IntoIterator<Item = (U, N)>) -> InputResponse {
-        InputResponse(Response::Roots(
-            roots.into_iter().map(|(uri, name)| (uri.into(), name.into())).collect(),
-        ))
+        let roots: Vec<(String, String)> =
+            roots.into_iter().map(|(uri, name)| (uri.into(), name.into())).collect();
+        match roots.iter().find(|(uri, _)| !Roots::is_valid_uri(uri)) {
+            Some((uri, _)) => InputResponse::internal_error(&format!(
+                "the URI of the root `{uri}` must start with `file://` and be percent-encoded"
+            )),
+            None => InputResponse(Response::Roots(roots)),
+        }
     }
 
     /// Responds with a text message from the model. `model` is the model's name. `stop_reason` is the reason why the

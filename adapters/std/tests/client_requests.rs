@@ -271,6 +271,18 @@ fn callback_observes_cancellation() {
 }
 
 #[test]
+fn root_with_an_invalid_uri_is_named_in_the_error() {
+    const REASON: &str =
+        "the URI of the root `file:///my files` must start with `file://` and be percent-encoded";
+    let answer = |_: &ServerRequest| InputResponse::roots([("file:///my files", "")]);
+    let client = connect_with_handler(Connect::Handshake, answer);
+    assert!(call_text(&client, "roots").contains(REASON));
+    let client = connect_with_handler(Connect::Stateless, answer);
+    let Err(CallError::Declined(reason)) = client.call_json("roots", "{}") else { panic!("not declined") };
+    assert!(reason.contains(REASON), "{reason}");
+}
+
+#[test]
 fn roots_changed_reaches_the_server() {
     let (sender, received) = channel();
     let (here, there) = UnixStream::pair().unwrap();
