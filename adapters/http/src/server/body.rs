@@ -1,7 +1,7 @@
 //! Bodies of requests: collects their pieces, checks them, and stores them for the core server.
 
 use mcp_proto::json::Json;
-use mcp_proto::rpc::{Message, MessageKind, code};
+use mcp_proto::rpc::{Message, MessageKind};
 use mcp_proto::server::Server;
 use mcp_proto::{Millis, Revision, StreamId};
 
@@ -39,8 +39,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let length = usize::try_from(slot.body_length).unwrap_or(usize::MAX);
         let total = length.saturating_add(bytes.len());
         if total > self.config.limits.body {
-            let refusal = Refusal::new(413, code::INVALID_REQUEST, "the body is longer than the limit");
-            return self.refuse(index, refusal, None);
+            return self.refuse(index, Refusal::body_too_long(self.config.limits.body), None);
         }
         if is_end && part == NO_PART {
             return self.complete(server, index, head, bytes, NO_PART);

@@ -76,7 +76,9 @@ pub struct HttpConfig<'c> {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct HttpLimits {
-    /// The maximum length of a body, in bytes. Default: 65,536.
+    /// The maximum length of a body, in bytes. Default: 65,536. A longer body gets status 413.
+    ///
+    /// All exchanges of a server may receive a body at the same time, each with its own memory.
     pub body: usize,
     /// The size of a page of output in bytes, including a header of four bytes. Sizes outside of 5 to 65,535 are
     /// clamped. Default: 1,024.
@@ -92,6 +94,30 @@ pub struct HttpLimits {
     /// The maximum length of a request id as JSON, in bytes: a string counts with its quotes. Must not exceed the limit
     /// of the core server. Default: 64.
     pub id: usize,
+}
+
+impl HttpLimits {
+    /// The default limits.
+    pub const DEFAULT: HttpLimits =
+        HttpLimits { body: 65_536, page: 1024, stream: 65_536, held: 16, reserved: 1, id: 64 };
+
+    /// Sets the maximum length of a body, in bytes.
+    ///
+    /// ```
+    /// use mcp_proto_http::server::{HttpConfig, HttpLimits};
+    /// static HTTP: HttpConfig = HttpConfig::new().limits(HttpLimits::DEFAULT.with_body(4 << 20));
+    /// ```
+    #[must_use]
+    pub const fn with_body(mut self, bytes: usize) -> Self {
+        self.body = bytes;
+        self
+    }
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        HttpLimits::DEFAULT
+    }
 }
 
 /// Times of an [`HttpServer`](super::HttpServer).
@@ -136,7 +162,7 @@ impl<'c> HttpConfig<'c> {
             revisions: Revisions::ALL,
             is_accept_strict: false,
             json_only: false,
-            limits: HttpLimits { body: 65_536, page: 1024, stream: 65_536, held: 16, reserved: 1, id: 64 },
+            limits: HttpLimits::DEFAULT,
             times: HttpTimes {
                 body: Millis::seconds(30),
                 upgrade_after: Millis::seconds(5),

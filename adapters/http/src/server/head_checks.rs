@@ -127,7 +127,7 @@ fn accept(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal
 fn length(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal> {
     let limit = u64::try_from(config.limits.body).unwrap_or(u64::MAX);
     match head.body_length {
-        Some(length) if length > limit => Err(refuse(413, "the body is longer than the limit")),
+        Some(length) if length > limit => Err(Refusal::body_too_long(config.limits.body)),
         _ => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
 //! Heads of responses, and refusals of requests.
 
+use mcp_proto::rpc::code;
 use mcp_proto::{Revision, WriteText};
 
 use super::authorization::Challenge;
@@ -164,6 +165,8 @@ pub(super) enum Detail {
     Challenge(Challenge),
     /// The value of `Retry-After`, in seconds.
     RetryAfter(u16),
+    /// The maximum length of a body, in bytes.
+    Limit(usize),
     /// The defective element of a request that is not valid HTTP.
     Element(&'static str),
     /// The revision that the client requested from an endpoint of 2026-07-28 only. `None` for an unknown revision,
@@ -177,6 +180,12 @@ pub const REFUSAL_SIZE: usize = 256;
 impl Refusal {
     pub(super) const fn new(status: u16, code: i32, reason: &'static str) -> Refusal {
         Refusal { status, code, reason, detail: Detail::None }
+    }
+
+    /// Creates the refusal of a body that is longer than this number of bytes.
+    pub(super) fn body_too_long(limit: usize) -> Refusal {
+        let refusal = Refusal::new(413, code::INVALID_REQUEST, "the body is longer than the limit");
+        Refusal { detail: Detail::Limit(limit), ..refusal }
     }
 
     /// Returns the status code.
@@ -215,7 +224,11 @@ impl Refusal {
             Detail::Challenge(challenge) if *challenge != Challenge::NONE => {
                 head.challenge = Some(challenge.clone());
             }
-            Detail::Challenge(_) | Detail::Element(_) | Detail::Requested(_) | Detail::None => {}
+            Detail::Challenge(_)
+            | Detail::Limit(_)
+            | Detail::Element(_)
+            | Detail::Requested(_)
+            | Detail::None => {}
             Detail::RetryAfter(seconds) => head.retry_after = Some(*seconds),
         }
         head
@@ -238,6 +251,11 @@ impl Refusal {
             put(b": ");
         }
         put(self.reason.as_bytes());
+        if let Detail::Limit(bytes) = self.detail {
+            put(b" of ");
+            put(decimal(u64::try_from(bytes).unwrap_or(u64::MAX), &mut [0; 20]).as_bytes());
+            put(b" bytes");
+        }
         put(b"\"");
         if let Detail::Requested(requested) = &self.detail {
             put(br#","data":{"supported":[""#);

@@ -5,7 +5,7 @@ use mcp_proto::Millis;
 use mcp_proto::input::OtherRequest;
 use mcp_proto::json::Writer;
 use mcp_proto::server::{Change, RequestOptions};
-use mcp_proto_http::server::{ExchangeSlot, HttpConfig, SessionMode, SessionSlot};
+use mcp_proto_http::server::{ExchangeSlot, HttpConfig, HttpLimits, SessionMode, SessionSlot};
 
 fn listen() -> Request {
     Request::modern(1, "subscriptions/listen", r#""notifications":{"toolsListChanged":true}"#)
@@ -82,8 +82,7 @@ fn bodies_in_pieces_share_bounded_memory() {
 /// The core server has a receive buffer of 4,096 bytes.
 #[test]
 fn call_with_a_streamed_argument_is_limited_by_body_and_rx() {
-    let mut limits = HttpConfig::new().get_limits();
-    limits.body = 8192;
+    let limits = HttpLimits::DEFAULT.with_body(8192);
     let mut harness = Harness::new(HttpConfig::new().limits(limits));
     let write = |data: usize| {
         let arguments = format!(r#""name":"write","arguments":{{"data":"{}"}}"#, "x".repeat(data));
@@ -97,7 +96,7 @@ fn call_with_a_streamed_argument_is_limited_by_body_and_rx() {
         (rx, 200, rx.to_string().as_str()),
         (rx + 1, 200, too_long),
         (body, 200, too_long),
-        (body + 1, 413, "the body is longer than the limit"),
+        (body + 1, 413, "the body is longer than the limit of 8192 bytes"),
     ] {
         for piece in [usize::MAX, 64] {
             harness.piece = piece;
