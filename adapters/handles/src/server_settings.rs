@@ -9,8 +9,8 @@ use mcp_proto::{Buffer, ConfigError, KeepAlive, Millis, Observer, Server};
 
 use crate::hook::RequestHook;
 
-/// Number of slots for subscriptions, besides the slots for requests.
-const MAX_SUBSCRIPTIONS: usize = 32;
+/// Default number of slots for subscriptions, besides the slots for requests.
+const SUBSCRIPTIONS: usize = 32;
 
 /// Maximum length of the text of a task, in bytes: its status, its input requests, and its result.
 pub(crate) const TASK_TEXT: usize = 16 << 10;
@@ -33,6 +33,10 @@ pub struct ServerSettings<'i> {
     pub workers: usize,
     /// Maximum number of requests that wait for a worker.
     pub waiting: usize,
+    /// Number of slots for subscriptions, besides the slots for requests. Over HTTP, the clients of a server share its
+    /// slots, so subscriptions must not take the slots of requests: see
+    /// [`HttpMemory::event_streams`](crate::HttpMemory::event_streams).
+    pub subscriptions: usize,
     /// Size of the buffer for subscribed URIs, in bytes.
     pub subscription_buffer: usize,
     /// Maximum number of tasks.
@@ -58,6 +62,7 @@ impl<'i> ServerSettings<'i> {
             longest_answer: 8 << 20,
             workers: 32,
             waiting: 1024,
+            subscriptions: SUBSCRIPTIONS,
             subscription_buffer: 64 << 10,
             tasks: 64,
             keep_alive: None,
@@ -78,6 +83,7 @@ impl<'i> ServerSettings<'i> {
             longest_answer: self.longest_answer,
             workers: self.workers,
             waiting: self.waiting,
+            subscriptions: self.subscriptions,
             subscription_buffer: self.subscription_buffer,
             tasks: self.tasks,
             keep_alive: self.keep_alive,
@@ -102,7 +108,7 @@ impl<'i> ServerSettings<'i> {
         let mut server = Box::new(Server::new(self.config, rx, tx)?);
         // Each worker may have one request to the client in flight.
         let requests = self.request_limit().saturating_add(self.workers);
-        server.set_in_flight_grown(requests.saturating_add(MAX_SUBSCRIPTIONS))?;
+        server.set_in_flight_grown(requests.saturating_add(self.subscriptions))?;
         if let Some(table) = self.config.grown_tasks(self.tasks, TASK_TEXT) {
             server.set_tasks_owned(table.wall_clock(unix_time()));
         }

@@ -40,7 +40,8 @@ impl Serve {
     mcp_proto_handles::server_settings!('static);
 
     /// Sets the maximum number of exchanges: requests without a complete response, and event streams for
-    /// notifications. At the limit, the server responds with 503.
+    /// notifications. At the limit, the server responds with 503. Event streams for notifications take at most half of
+    /// the exchanges, so that they leave space for calls.
     #[must_use]
     pub fn exchanges(mut self, limit: usize) -> Serve {
         self.exchanges = limit;
@@ -75,11 +76,13 @@ impl Serve {
         handler: impl FnMut(Event<'_>, &ServerHandle) + Send + 'static,
     ) -> Result<McpService, ServeError> {
         let (workers, requests) = (self.settings.workers, self.settings.request_limit());
-        let (longest_answer, hooks) = (self.settings.longest_answer, self.settings.hooks.clone());
-        let server = (*self.settings.server()?).message_mode()?;
+        let event_streams = self.exchanges.div_ceil(2);
+        let settings = ServerSettings { subscriptions: event_streams, ..self.settings };
+        let (longest_answer, hooks) = (settings.longest_answer, settings.hooks.clone());
+        let server = (*settings.server()?).message_mode()?;
         let (exchanges, sessions, replay) = (self.exchanges, self.sessions, self.replay);
-        let machines =
-            HttpMachines::new(server, access, HttpMemory { exchanges, sessions, replay, longest_answer });
+        let memory = HttpMemory { exchanges, event_streams, sessions, replay, longest_answer };
+        let machines = HttpMachines::new(server, access, memory);
         Ok(McpService::new(Shared::new(machines, workers, requests, hooks, Box::new(handler))))
     }
 }

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use mcp_proto::ClientCapabilities;
 use mcp_proto::client::Connect;
 use mcp_proto::client::Listed;
-use mcp_proto_std::{CallOptions, Connector, HttpEndpoint, InputResponse};
+use mcp_proto_std::{CallError, CallOptions, Connector, HttpEndpoint, InputResponse};
+use mcp_proto_tower::{HttpAccess, Serve};
 
-use crate::support::{LIMIT, Report, TestServer, post};
+use crate::support::{CONFIG, HTTP, LIMIT, Report, TestServer, post};
 
 const CLOSE: &str = "Connection: close\r\n";
 
@@ -28,6 +29,21 @@ fn shutdown_ends_subscriptions_and_calls() {
     assert!(start.elapsed() >= Duration::from_millis(90) && start.elapsed() < LIMIT);
     server.expect_no_exchange();
     assert!(server.exchange(&post("echo", CLOSE)).starts_with("HTTP/1.1 503 "));
+}
+
+#[test]
+fn subscriptions_leave_exchanges_and_slots_to_calls() {
+    // Without space for subscriptions, the core server has 35 slots.
+    let serve = Serve::new(&CONFIG).exchanges(80).workers(1).waiting(1);
+    let server = TestServer::start_with(serve, HttpAccess::new(&HTTP));
+    let clients: Vec<_> = (0..4).map(|_| server.connect(Connect::Stateless)).collect();
+    let listen = |at: usize| clients[at / 20].listen(&[Listed::Tools], &[]);
+    let subscriptions: Vec<_> = (0..40).map(|at| listen(at).unwrap()).collect();
+    let Err(CallError::Http(failure)) = listen(40) else { panic!("the subscription is not refused") };
+    assert_eq!(failure.status, Some(503));
+    let result = clients[0].call_json("task", "{}").unwrap();
+    assert_eq!(result.text().as_deref(), Some("done"));
+    drop(subscriptions);
 }
 
 #[test]

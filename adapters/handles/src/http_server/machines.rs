@@ -36,6 +36,7 @@ impl<'i> HttpMachines<'i> {
             .body_buffer(Buffer::grown(bodies))
             .sessions(Slots::grown(limits.sessions))
             .replay_buffer(Buffer::grown(limits.replay))
+            .event_streams(limits.event_streams)
             .chunked_responses();
         HttpMachines { http, server, is_closed: false }
     }
@@ -128,6 +129,8 @@ impl<P: Policy> Sessions for HttpServer<'_, P> {
 pub struct HttpMemory {
     /// Maximum number of exchanges: requests, and event streams for notifications.
     pub exchanges: usize,
+    /// Maximum number of event streams that no call has opened, such as subscriptions.
+    pub event_streams: usize,
     /// Maximum number of sessions. The slot of a session takes at most 128 bytes.
     pub sessions: usize,
     /// Memory for events that a client may request again, and for messages that wait for an event stream, in bytes.

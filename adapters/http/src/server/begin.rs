@@ -129,11 +129,12 @@ impl<P: Policy> HttpServer<'_, P> {
         Refusal { detail, ..Refusal::new(503, code::INTERNAL_ERROR, reason) }
     }
 
-    /// Returns whether another event stream that no call opens is allowed. All such streams together must leave the
-    /// [`reserved`](super::HttpLimits::reserved) exchanges to calls.
+    /// Returns whether another event stream that no call opens is allowed. The number of such streams has a
+    /// [limit](HttpServer::event_streams), and they must leave the [`reserved`](super::HttpLimits::reserved) exchanges to
+    /// calls.
     pub(super) fn may_listen(&self) -> bool {
         let limit = self.exchanges.limit().saturating_sub(self.config.limits.reserved);
-        self.exchanges.listening < limit
+        self.exchanges.listening < limit.min(self.max_event_streams)
     }
 
     #[inline(never)]

@@ -84,6 +84,8 @@ pub struct HttpServer<'b, P> {
     bodies: Pool<'b>,
     sessions: Sessions<'b>,
     replay: Replay<'b>,
+    /// Maximum number of event streams that no call has opened.
+    max_event_streams: usize,
     now: Millis,
     /// Exchange whose session is selected in the core server for the delivery of a message.
     selected: Option<u16>,
@@ -117,12 +119,25 @@ impl<'b, P: Policy> HttpServer<'b, P> {
             bodies: Pool::empty(),
             sessions: Sessions::new((&mut []).into()),
             replay: Replay::new((&mut []).into()),
+            max_event_streams: usize::MAX,
             now: Millis::ZERO,
             selected: None,
             piece_hook: None,
             has_new_pace: false,
             may_end_requests: false,
         }
+    }
+
+    /// Sets the maximum number of event streams that no call has opened: subscriptions, and streams of sessions. At the
+    /// limit, the server responds to further ones with status 503. Default: no limit besides
+    /// [`HttpLimits::reserved`].
+    ///
+    /// Each subscription also takes a slot of the core server, so a server with slots for more requests than this number
+    /// always has slots for calls.
+    #[must_use]
+    pub fn event_streams(mut self, limit: usize) -> Self {
+        self.max_event_streams = limit;
+        self
     }
 
     /// Lends storage for bodies that arrive in pieces, or while the core server is busy. Each body takes

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use mcp_proto::server::Event;
 use mcp_proto::{Clock, Millis};
 use mcp_proto_handles::{
-    AcceptRetry, HttpAccess, HttpMachines, HttpMemory, ServeError, ServerShared, Signal, Wake,
-    block_on_until, lock,
+    AcceptRetry, HttpAccess, HttpMachines, HttpMemory, ServeError, ServerSettings, ServerShared, Signal,
+    Wake, block_on_until, lock,
 };
 use mcp_proto_http::server::{ExchangeId, HttpConfig};
 
@@ -242,12 +242,15 @@ impl<'i> Serve<'i> {
     ) -> Result<(), ServeError> {
         let workers = PoolGuard::Own(Pool::new(self.settings.workers));
         let pool = Arc::clone(workers.pool());
-        let (limit, longest_answer) = (self.settings.request_limit(), self.settings.longest_answer);
-        let hooks = self.settings.hooks.clone();
-        let server = (*self.settings.server()?).message_mode()?;
+        // Each event stream needs a connection, so all of them together have slots of their own.
+        let settings = ServerSettings { subscriptions: self.connections, ..self.settings };
+        let (limit, longest_answer) = (settings.request_limit(), settings.longest_answer);
+        let hooks = settings.hooks.clone();
+        let server = (*settings.server()?).message_mode()?;
         let config = access.config();
         let memory = HttpMemory {
             exchanges: self.connections.saturating_add(limit),
+            event_streams: self.connections,
             sessions: SESSIONS,
             replay: REPLAY_BUFFER,
             longest_answer,
