@@ -24,6 +24,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use mcp_proto::server::{Call, Event, ServerConfig, Tool, Tools};
+use mcp_proto_tokio::stop_on_ctrl_c;
 use mcp_proto_tower::{HttpAccess, HttpConfig, Serve, ServerHandle, SessionMode};
 use serde::Deserialize;
 
@@ -77,24 +78,23 @@ async fn run(address: &str) -> Result<(), Box<dyn Error>> {
     let listener = tokio::net::TcpListener::bind(address)
         .await
         .map_err(|error| format!("cannot listen on {address}: {error}\n{USAGE}"))?;
-    let mcp = Serve::new(&CONFIG).service(HttpAccess::new(&HTTP), |event, server| match event {
-        Event::Call(call) if call.name() == "count" => count(call, server),
-        Event::Call(mut call) => match call.arguments() {
-            Ok(Add { a, b }) => call.text(a.saturating_add(b)),
-            Err(error) => call.invalid(error),
-        },
-        Event::ProtocolError(error) => eprintln!("http_server: {error}"),
-        _ => {}
-    })?;
-    let server = mcp.handle();
+    let stop = stop_on_ctrl_c(Duration::from_secs(5))?;
+    let mcp =
+        Serve::new(&CONFIG).stopped_by(&stop).service(
+            HttpAccess::new(&HTTP),
+            |event, server| match event {
+                Event::Call(call) if call.name() == "count" => count(call, server),
+                Event::Call(mut call) => match call.arguments() {
+                    Ok(Add { a, b }) => call.text(a.saturating_add(b)),
+                    Err(error) => call.invalid(error),
+                },
+                Event::ProtocolError(error) => eprintln!("http_server: {error}"),
+                _ => {}
+            },
+        )?;
     let router = axum::Router::new().route_service("/mcp", mcp);
     eprintln!("http_server: http://{}/mcp", listener.local_addr()?);
-    axum::serve(listener, router)
-        .with_graceful_shutdown(async move {
-            tokio::signal::ctrl_c().await.ok();
-            server.shutdown();
-        })
-        .await?;
+    axum::serve(listener, router).with_graceful_shutdown(stop.stopped()).await?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::signal::lock;
+use crate::signal::{Signal, lock};
 
 /// Replacement for a time limit that is too long for an `Instant`.
 const MAX_TIME: Duration = Duration::from_secs(365 * 86_400);
@@ -53,6 +53,17 @@ impl Stop {
     #[must_use]
     pub fn is_used(&self) -> bool {
         lock(&self.state).until.is_some()
+    }
+
+    /// Returns a future that is ready when the switch was used, for example for `axum::serve`.
+    pub fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let signal = Arc::new(Signal::new(false));
+        let used = Arc::clone(&signal);
+        let listener = self.on_stop(move |_| used.update(|is_used| *is_used = true));
+        async move {
+            signal.wait_until(|is_used| is_used.then_some(())).await;
+            drop(listener);
+        }
     }
 
     /// Registers a callback of an adapter. Each call of [`within`](Stop::within) passes the remaining time to `on_stop`.
@@ -125,6 +136,7 @@ impl Drop for StopListener {
 mod tests {
     use super::*;
     use std::sync::mpsc;
+    use std::task::{Context, Waker};
     use std::thread;
 
     #[test]
@@ -149,6 +161,17 @@ mod tests {
             assert_eq!(calls.recv_timeout(Duration::from_secs(10)), Ok(true), "{call}");
         }
         assert!(calls.recv_timeout(Duration::from_secs(10)).is_err(), "no other call");
+    }
+
+    #[test]
+    fn future_is_ready_when_the_switch_was_used() {
+        let stop = Stop::new();
+        let mut before = std::pin::pin!(stop.stopped());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(before.as_mut().poll(&mut context).is_pending());
+        stop.within(Duration::ZERO);
+        assert!(before.poll(&mut context).is_ready());
+        assert!(std::pin::pin!(stop.stopped()).poll(&mut context).is_ready());
     }
 
     #[test]

@@ -180,21 +180,22 @@
 //!
 //! # Shutdown
 //!
-//! [`ServerHandle::shutdown`], called on [`McpService::handle`], ends subscriptions with their result, and refuses new
-//! calls. Running calls can finish within the grace period. Then all responses end, so a graceful shutdown of the HTTP
-//! server returns:
+//! A [`Stop`] switch, or [`ServerHandle::shutdown`] on [`McpService::handle`], ends subscriptions with their result, and
+//! refuses new calls. Running calls can finish in time. Then all responses end, so a graceful shutdown of the HTTP
+//! server returns. The function `stop_on_ctrl_c` of `mcp-proto-tokio` returns a switch for Ctrl-C and SIGTERM.
 //!
 //! ```no_run
-//! # async fn example(listener: tokio::net::TcpListener, mcp: mcp_proto_tower::McpService) -> std::io::Result<()> {
-//! let server = mcp.handle();
+//! # use mcp_proto_tower::server::ServerConfig;
+//! # static CONFIG: ServerConfig = ServerConfig::new("greeter", "1.0.0");
+//! # static HTTP: mcp_proto_tower::HttpConfig = mcp_proto_tower::HttpConfig::new();
+//! use mcp_proto_tower::{HttpAccess, Serve, Stop};
+//!
+//! # async fn example(listener: tokio::net::TcpListener) -> Result<(), Box<dyn std::error::Error>> {
+//! let stop = Stop::new();
+//! let mcp = Serve::new(&CONFIG).stopped_by(&stop).service(HttpAccess::new(&HTTP), |_, _| {})?;
 //! let router = axum::Router::new().route_service("/mcp", mcp);
-//! axum::serve(listener, router)
-//!     .with_graceful_shutdown(async move {
-//!         tokio::signal::ctrl_c().await.ok();
-//!         server.shutdown();
-//!     })
-//!     .await
-//! # }
+//! axum::serve(listener, router).with_graceful_shutdown(stop.stopped()).await?;
+//! # Ok(()) }
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // A panic in library code would end the connection.
@@ -226,7 +227,7 @@ pub use mcp_proto::*;
 
 pub use body::{ResponseBody, StreamCut};
 pub use future::ResponseFuture;
-pub use mcp_proto_handles::HttpAccess;
+pub use mcp_proto_handles::{HttpAccess, Stop};
 pub use mcp_proto_http::server::{
     AllowList, Challenge, HttpConfig, HttpLimits, HttpTimes, LegacyPaths, Method, RESOURCE_METADATA_PATH,
     RequestHead, SessionMode, Verdict,

@@ -1,7 +1,7 @@
 //! `Serve`: the limits of a server, and the creation of its service.
 
 use mcp_proto::server::{Event, ServerConfig};
-use mcp_proto_handles::{HttpAccess, HttpMachines, HttpMemory, ServeError, ServerSettings};
+use mcp_proto_handles::{HttpAccess, HttpMachines, HttpMemory, ServeError, ServerSettings, Stop};
 use mcp_proto_tokio::ServerHandle;
 
 use crate::service::McpService;
@@ -20,6 +20,7 @@ use crate::shared::Shared;
 /// ```
 pub struct Serve {
     settings: ServerSettings<'static>,
+    stop: Option<Stop>,
     exchanges: usize,
     sessions: usize,
     replay: usize,
@@ -34,10 +35,19 @@ impl Serve {
     #[must_use]
     pub fn new(config: &'static ServerConfig<'static>) -> Serve {
         let settings = ServerSettings { workers: 1024, ..ServerSettings::new(config) };
-        Serve { settings, exchanges: 4096, sessions: 65_534, replay: 4 << 20 }
+        Serve { settings, stop: None, exchanges: 4096, sessions: 65_534, replay: 4 << 20 }
     }
 
     mcp_proto_handles::server_settings!('static);
+
+    /// Connects a [`Stop`] switch that stops the server from outside, such as `mcp_proto_tokio::stop_on_ctrl_c`.
+    ///
+    /// The switch does not stop the HTTP server around the service: pass [`Stop::stopped`] to it as well.
+    #[must_use]
+    pub fn stopped_by(mut self, stop: &Stop) -> Serve {
+        self.stop = Some(stop.clone());
+        self
+    }
 
     /// Sets the maximum number of exchanges: requests without a complete response, and event streams for
     /// notifications. At the limit, the server responds with 503. Event streams for notifications take at most half of
@@ -83,7 +93,8 @@ impl Serve {
         let (exchanges, sessions, replay) = (self.exchanges, self.sessions, self.replay);
         let memory = HttpMemory { exchanges, event_streams, sessions, replay, longest_answer };
         let machines = HttpMachines::new(server, access, memory);
-        Ok(McpService::new(Shared::new(machines, workers, requests, hooks, Box::new(handler))))
+        let handler = Box::new(handler);
+        Ok(McpService::new(Shared::new(machines, workers, requests, hooks, handler, self.stop.as_ref())))
     }
 }
 

@@ -9,7 +9,9 @@ use std::task::{Context, Waker};
 
 use mcp_proto::server::Event;
 use mcp_proto::{Clock, Millis};
-use mcp_proto_handles::{HttpMachines, RequestHook, ServerCloseGuard, ServerShared, lock};
+use mcp_proto_handles::{
+    HttpMachines, RequestHook, ServerCloseGuard, ServerShared, Stop, StopListener, lock,
+};
 use mcp_proto_http::server::ExchangeId;
 use mcp_proto_tokio::ServerHandle;
 use tokio::sync::Notify;
@@ -35,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) max_body: usize,
     /// Ends all tasks when the last service and the last response are dropped.
     _guard: ServerCloseGuard,
+    /// The connection with the switch that stops the server.
+    _stop: Option<StopListener>,
 }
 
 /// The state machines and their handler, for one task at a time.
@@ -62,6 +66,7 @@ impl Shared {
         requests: usize,
         hooks: Vec<Arc<dyn RequestHook>>,
         handler: Handler,
+        stop: Option<&Stop>,
     ) -> Arc<Shared> {
         let signal = Arc::new(Notify::new());
         let wake = Arc::clone(&signal);
@@ -82,6 +87,10 @@ impl Shared {
             handle: ServerHandle::new(Arc::clone(&commands), workers),
             open_exchanges: AtomicUsize::new(0),
             _guard: commands.close_guard(),
+            _stop: stop.map(|stop| {
+                let commands = Arc::clone(&commands);
+                stop.on_stop(move |time| commands.shutdown(Some(time)))
+            }),
             commands,
             signal,
             clock,

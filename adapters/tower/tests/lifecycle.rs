@@ -7,7 +7,7 @@ use mcp_proto::ClientCapabilities;
 use mcp_proto::client::Connect;
 use mcp_proto::client::Listed;
 use mcp_proto_std::{CallError, CallOptions, Connector, HttpEndpoint, InputResponse};
-use mcp_proto_tower::{HttpAccess, Serve};
+use mcp_proto_tower::{HttpAccess, Serve, Stop};
 
 use crate::support::{CONFIG, HTTP, LIMIT, Report, TestServer, post};
 
@@ -29,6 +29,21 @@ fn shutdown_ends_subscriptions_and_calls() {
     assert!(start.elapsed() >= Duration::from_millis(90) && start.elapsed() < LIMIT);
     server.expect_no_exchange();
     assert!(server.exchange(&post("echo", CLOSE)).starts_with("HTTP/1.1 503 "));
+}
+
+#[test]
+fn switch_ends_subscriptions_and_calls() {
+    let stop = Stop::new();
+    let server = TestServer::start_with(Serve::new(&CONFIG).stopped_by(&stop), HttpAccess::new(&HTTP));
+    let client = server.connect(Connect::Automatic);
+    let mut subscription = client.listen(&[Listed::Tools], &[]).unwrap();
+    let call = client.begin_json("wait", "{}", CallOptions::new()).unwrap();
+    server.expect(Report::Listening);
+    server.expect(Report::Waiting);
+    stop.within(Duration::ZERO);
+    assert_eq!(subscription.next_within(LIMIT), None);
+    assert!(call.wait().is_err());
+    server.expect_no_exchange();
 }
 
 #[test]
