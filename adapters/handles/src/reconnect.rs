@@ -137,11 +137,14 @@ impl ClientSession {
         error: CallError,
     ) -> Result<(), CallError> {
         let is_refused = matches!(&error, CallError::Http(failure) if failure.is_session_lost());
-        if !is_refused || self.is_closing || self.reconnect.is_none() || !state.mark_repeated() {
+        if !is_refused || self.is_closing || self.reconnect.is_none() {
             return Err(error);
         }
-        // The request must not be sent before the next handshake.
+        // No request must be sent before the next handshake.
         self.is_connecting = true;
+        if !state.mark_repeated() {
+            return Err(error);
+        }
         self.shared.send(Command::Start(Arc::clone(state)));
         Ok(())
     }
