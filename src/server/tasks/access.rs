@@ -74,6 +74,11 @@ impl StateAccess for TaskAccess<'_> {
             Source::Line { .. } => self.refuse_with(pending, error),
         }
     }
+
+    #[cfg(feature = "alloc")]
+    fn user(&self) -> u64 {
+        self.0.user
+    }
 }
 
 /// Creates the event of a call that must become a task.
