@@ -113,7 +113,7 @@
 //! A request has the user that [`HttpAccess::bearer`] or [`HttpAccess::authorize`] returns, or the [`User`] that a layer
 //! has inserted into the extensions of the HTTP request. A session, and a task, belong to the user of the request that
 //! created them. `user` of [`Call`](server::Call::user), of [`Responder`](Responder::user), of
-//! [`RequestInfo`](RequestInfo::user) and of [`ClientDetails`](handler::ClientDetails::user) returns the user:
+//! [`RequestInfo`](RequestInfo::user) and of `ClientDetails` returns the user:
 //!
 //! ```
 //! use axum::extract::Request;

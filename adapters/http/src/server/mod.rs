@@ -206,6 +206,21 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     /// `stream` is that of an event, such as [`Call::stream`](mcp_proto::server::Call::stream), or that of a deferred
     /// request: [`Server::stream_of`](mcp_proto::Server::stream_of). With the feature `alloc`, `Call::user` and the
     /// same method of other events return the user, too.
+    ///
+    /// ```
+    /// use mcp_proto::server::{Event, Server};
+    /// use mcp_proto_http::server::{HttpServer, Policy};
+    ///
+    /// fn on_event<P: Policy>(http: &HttpServer<'_, P>, server: &mut Server<'_>) {
+    ///     match server.event() {
+    ///         Some(Event::Call(call)) if call.name() == "erase" && http.user(call.stream()) != Some(1) => {
+    ///             call.error(-31_001, "not permitted");
+    ///         }
+    ///         Some(Event::Call(call)) => call.text("Hello!"),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// ```
     #[must_use]
     pub fn user(&self, stream: StreamId) -> Option<u64> {
         let user = self.exchanges.slot(self.exchanges.find(stream)?)?.user;
