@@ -54,11 +54,14 @@ impl ClientResponse {
 #[non_exhaustive]
 pub enum RequestError {
     /// The revision lacks the request. In `2026-07-28`, a server sends no requests: its response lists the
-    /// [required input](mcp_proto::server::Call::require_input). The work of a call that has become a task
-    /// [automatically](mcp_proto::server::Tasks::automatic) cannot send requests, either.
+    /// [required input](mcp_proto::server::Call::require_input).
     Unsupported,
     /// The client did not declare these capabilities.
     MissingCapability(ClientCapabilities),
+    /// The call has become a task [automatically](mcp_proto::server::Tasks::automatic), and such a task cannot request
+    /// input. Create the task with [`Call::into_task`](mcp_proto::server::Call::into_task), and request the input with
+    /// [`Task::require_input`](mcp_proto::server::Task::require_input).
+    AutomaticTask,
     /// The server's response will require this input, and the client will send its request again with the input
     /// (`2026-07-28`). The handler must return without a result: see `handler::Ask`.
     InputRequired,
@@ -82,6 +85,9 @@ impl fmt::Display for RequestError {
             RequestError::Unsupported => f.write_str("the protocol revision does not support the request"),
             RequestError::MissingCapability(missing) => {
                 write!(f, "the client did not declare the capability {missing}")
+            }
+            RequestError::AutomaticTask => {
+                f.write_str("the call has become a task, which cannot request input: use `Call::into_task`")
             }
             RequestError::InputRequired => f.write_str("the client must provide input first"),
             RequestError::Client(error) => error.fmt(f),
@@ -217,6 +223,8 @@ impl OutboundRequest {
             Err(SendError::Full) => RequestError::Busy,
             Err(SendError::Gone) => RequestError::Cancelled,
             Err(SendError::NotConnected) => RequestError::Closed,
+            // The client supports the request, as `new` has checked.
+            Err(SendError::Unsupported) if during.is_some() => RequestError::AutomaticTask,
             Err(SendError::Unsupported) => RequestError::Unsupported,
             Err(_) => RequestError::Invalid(INVALID_REQUEST),
         };

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mcp_proto::client::{Connect, TaskLimits};
-use mcp_proto::server::{Event, ServerConfig, TaskOptions, Tasks, Tool, Tools};
-use mcp_proto::{Millis, TaskStatus, TaskSupport};
+use mcp_proto::input::{Field, Form};
+use mcp_proto::server::{Event, Failure, ServerConfig, TaskOptions, Tasks, Tool, Tools};
+use mcp_proto::{ClientCapabilities, Millis, TaskStatus, TaskSupport, router, tool};
+use mcp_proto_tokio::handler::Ask;
 use mcp_proto_tokio::{
-    CallError, CallOptions, ClientHandle, Connector, Progress, Serve, ServerHandle, TaskCall,
+    CallError, CallOptions, ClientHandle, Connector, InputResponse, Progress, Router, Serve, ServerHandle,
+    TaskCall, route,
 };
 use tokio::io::duplex;
 use tokio::time::sleep;
@@ -84,6 +87,33 @@ async fn dropped_call_cancels_its_task() {
     drop(call);
     let resumed = client.resume_task(&id, CallOptions::new()).unwrap().await;
     assert_eq!(resumed, Err(CallError::Cancelled));
+}
+
+/// Requests input after the call has become a task.
+#[tool(task_support = optional)]
+async fn ask_late(ask: Ask) -> Result<String, Failure> {
+    sleep(Duration::from_millis(50)).await;
+    let response = ask.request(&Form::new("Name?", &[Field::text("name").required()])).await?;
+    Ok(response.json().to_string())
+}
+
+static ROUTER: Router<()> = router![ask_late];
+static AUTOMATIC: Tasks = Tasks::new().automatic(Millis(0), || TaskOptions::new([9; 16]));
+static HANDLERS: ServerConfig = ServerConfig::new("test", "1").features(&[ROUTER.tools(), &AUTOMATIC]);
+
+#[tokio::test]
+async fn input_request_of_an_automatic_task_fails_with_the_reason() {
+    for era in [Connect::Stateless, Connect::Handshake] {
+        let (here, there) = duplex(4096);
+        tokio::spawn(Serve::new(&HANDLERS).stream(there, route(&ROUTER, ())));
+        let connector = connector().connect(era);
+        let connector = connector
+            .on_server_request(ClientCapabilities::ELICITATION_FORM, |_| async { InputResponse::decline() });
+        let client = connector.stream(here).await.unwrap();
+        let result = client.begin("ask_late", &NO_ARGUMENTS, OPTIONS).unwrap().await.unwrap();
+        let reason = "the call has become a task, which cannot request input: use `Call::into_task`";
+        assert_eq!((result.is_error(), result.text().as_deref()), (true, Some(reason)), "{era:?}");
+    }
 }
 
 #[tokio::test]

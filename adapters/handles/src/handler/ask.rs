@@ -212,6 +212,11 @@ pub(crate) struct RequiredInput {
 
 impl RequiredInput {
     pub(crate) fn respond(&self, reply: Reply<'_>) {
-        reply.require_input(&[(&self.key, &self.input)], Some(&self.state));
+        // The call may have become a task while the handler was running.
+        if reply.can_require_input() {
+            reply.require_input(&[(&self.key, &self.input)], Some(&self.state));
+        } else {
+            reply.fail(RequestError::AutomaticTask.to_string());
+        }
     }
 }
