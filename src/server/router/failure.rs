@@ -3,9 +3,9 @@
 #[cfg(feature = "alloc")]
 use alloc::string::{String, ToString};
 
-use crate::json::WriteText;
 #[cfg(feature = "alloc")]
-use crate::json::{self, Json};
+use crate::json::{Json, to_string};
+use crate::json::{WriteText, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::revision::WireFeature;
 use crate::rpc::code;
@@ -122,7 +122,7 @@ impl Failure {
         message: impl core::fmt::Display,
         data: &T,
     ) -> Failure {
-        let data = json::to_string(data).ok();
+        let data = to_string(data).ok();
         Failure { message: message.to_string(), kind: Kind::Error { code, data } }
     }
 
@@ -164,7 +164,10 @@ impl HandlerError for Failure {
     }
 
     fn text(&self) -> Option<&dyn WriteText> {
-        matches!(self.kind, Kind::Text).then_some(&self.message as &dyn WriteText)
+        match self.kind {
+            Kind::Text => Some(&self.message),
+            _ => None,
+        }
     }
 }
 
@@ -185,7 +188,7 @@ pub fn unless_missing<'r>(
     let is_missing = missing != ClientCapabilities::NONE;
     match failure {
         Some(message) if is_missing && reply.revision().has(WireFeature::MissingCapabilityCode) => {
-            reply.require_declared(message, &mut |out: &mut json::Writer<'_>| missing.write(out));
+            reply.require_declared(message, &mut |out: &mut Writer<'_>| missing.write(out));
             None
         }
         _ => Some(reply),
