@@ -7,7 +7,7 @@
 #![allow(clippy::as_conversions, reason = "a reference is cast to a trait object")]
 
 use crate::error::ProtocolError;
-use crate::json::{Json, WriteBody, WriteText, Writer};
+use crate::json::{Json, WriteBody, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::{Input, OpenUrl, Sealed, To};
 use crate::protocol::revision::WireFeature;
@@ -15,9 +15,6 @@ use crate::rpc::{self, code};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
 use crate::server::server_state::Shape;
-
-/// The default message of an error that names missing capabilities.
-pub(crate) const MISSING_CAPABILITY: &str = "Missing required client capability";
 
 /// The input and the state of a retried request.
 #[derive(Debug, Clone, Copy)]
@@ -133,17 +130,17 @@ impl Reply<'_> {
     ///
     /// The member `data.requiredCapabilities` names the missing capabilities.
     pub fn require_capability(self, missing: ClientCapabilities) {
-        self.require_declared(&MISSING_CAPABILITY, &mut |out: &mut Writer<'_>| missing.write(out));
+        self.require_declared(&mut |out: &mut Writer<'_>| missing.write(out));
     }
 
     /// Responds that the client did not declare the capabilities that `missing` writes.
-    pub(crate) fn require_declared(self, message: &dyn WriteText, missing: &mut dyn WriteBody) {
+    pub(crate) fn require_declared(self, missing: &mut dyn WriteBody) {
         let code = if self.pending.context.revision().has(WireFeature::MissingCapabilityCode) {
             code::MISSING_CLIENT_CAPABILITY
         } else {
             code::INVALID_REQUEST
         };
-        self.error_with(code, message, |out| {
+        self.error_with(code, "Missing required client capability", |out| {
             out.begin_object();
             out.key("requiredCapabilities");
             missing.write(out);

@@ -11,7 +11,6 @@ use crate::protocol::objects::application_json::once;
 use crate::protocol::revision::WireFeature;
 use crate::server::event::{Event, RequestParts, part, spans_of};
 use crate::server::feature::{Received, Request};
-use crate::server::input_required::MISSING_CAPABILITY;
 use crate::server::pending_event::{RequestKind, Spans};
 use crate::server::reply::Reply;
 use crate::server::request_methods::{request_event, request_methods};
@@ -134,7 +133,7 @@ impl Reply<'_> {
     /// The error code is -32021 in `2026-07-28`, and -32600 in earlier revisions. The member
     /// `data.requiredCapabilities` names the extension.
     pub fn require_extension(self, name: &str) {
-        self.require_declared(&MISSING_CAPABILITY, &mut |out: &mut Writer<'_>| write_extension(name, out));
+        self.require_declared(&mut |out: &mut Writer<'_>| write_extension(name, out));
     }
 }
 

@@ -3,9 +3,9 @@
 #[cfg(feature = "alloc")]
 use alloc::string::{String, ToString};
 
+use crate::json::WriteText;
 #[cfg(feature = "alloc")]
 use crate::json::{Json, to_string};
-use crate::json::{WriteText, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::revision::WireFeature;
 use crate::rpc::code;
@@ -188,7 +188,12 @@ pub fn unless_missing<'r>(
     let is_missing = missing != ClientCapabilities::NONE;
     match failure {
         Some(message) if is_missing && reply.revision().has(WireFeature::MissingCapabilityCode) => {
-            reply.require_declared(message, &mut |out: &mut Writer<'_>| missing.write(out));
+            reply.error_with(code::MISSING_CLIENT_CAPABILITY, message, |out| {
+                out.begin_object();
+                out.key("requiredCapabilities");
+                missing.write(out);
+                out.end_object();
+            });
             None
         }
         _ => Some(reply),
