@@ -9,6 +9,8 @@ use mcp_proto::{Client, SendError, Ticket};
 
 use crate::client_shared::Command;
 use crate::error::CallError;
+use crate::http_failure::HttpFailure;
+use crate::owned::Notification;
 use crate::server_request::{HandlerCall, InputResponse, ResponseTarget};
 use crate::session::{ClientSession, MAX_SERVER_REQUESTS, call_error};
 
@@ -82,6 +84,11 @@ impl ClientSession {
             ResponseTarget::ServerRequest(_) => {}
             ResponseTarget::RequiredInput(ticket, at) => self.accept_input(client, ticket, at, response),
         }
+    }
+
+    /// Reports that the server has refused a response of the application over HTTP.
+    pub fn report_refused_response(&self, failure: HttpFailure) {
+        self.shared.broadcast(&Notification::ResponseRefused(failure.into()));
     }
 
     fn accept_input(&mut self, client: &mut Client<'_>, ticket: Ticket, at: usize, response: InputResponse) {

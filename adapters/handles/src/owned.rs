@@ -4,6 +4,8 @@ use mcp_proto::client::{self, Connected, Listed, TaskView};
 use mcp_proto::json::{Json, Writer};
 use mcp_proto::{Decimal, Level, ProtocolError, Revision, ServerCapabilities, TaskStatus};
 
+use crate::http_failure::HttpFailure;
+
 /// Parses JSON text that was valid when it was copied. Returns `null` for invalid text.
 pub(crate) fn view(json: &str) -> Json<'_> {
     Json::parse(json.as_bytes()).unwrap_or(Json::NULL)
@@ -166,6 +168,9 @@ pub enum Notification {
     /// subscription. Each [`Subscription`](crate::Subscription) continues, but the server did not report the changes in
     /// between.
     Reconnected,
+    /// Over HTTP, the server refused a response of the application to a request of the server, for example because the
+    /// response is too long. The client has sent an error response in its place.
+    ResponseRefused(Box<HttpFailure>),
     /// The server does not respond to pings.
     PeerUnresponsive,
     /// The client handled a protocol error.

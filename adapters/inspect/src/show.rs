@@ -126,6 +126,7 @@ pub(crate) fn notice(notice: &Notification) {
         Notification::Other { method, params } => {
             say!("notification: {method} {}", params.as_deref().unwrap_or_default());
         }
+        Notification::ResponseRefused(failure) => note!("server: the response is refused: {failure}"),
         Notification::PeerUnresponsive => note!("server: no response to a ping"),
         Notification::Reconnected => note!("server: connected again"),
         Notification::ProtocolError(fault) => note!("server: {fault}"),

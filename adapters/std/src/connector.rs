@@ -316,7 +316,11 @@ fn run_connection(
     loop {
         let until = session.process_commands(client, now);
         // Other threads hold handles of the client, so a waker always exists.
-        match pump.run_with(client, RunOptions { now, until, no_wakers: false }) {
+        let status = pump.run_with(client, RunOptions { now, until, no_wakers: false });
+        if let Some(failure) = pump.take_refused_response() {
+            session.report_refused_response(failure);
+        }
+        match status {
             PumpStatus::Closed => return outcome,
             PumpStatus::Woken => {
                 now = pump.read_clock();

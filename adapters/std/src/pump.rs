@@ -85,6 +85,12 @@ pub(crate) trait PumpImpl {
     fn failure(&self) -> Option<HttpFailure> {
         None
     }
+
+    /// Returns the failure of a response of the application that the server has refused over HTTP, once. The pump returns
+    /// [`PumpStatus::Woken`] after such a failure.
+    fn take_refused_response(&mut self) -> Option<HttpFailure> {
+        None
+    }
 }
 
 /// Options of one call to [`PumpImpl::run`].
@@ -195,6 +201,10 @@ impl Pump {
 
     pub(crate) fn failure(&self) -> Option<HttpFailure> {
         self.pump.failure()
+    }
+
+    pub(crate) fn take_refused_response(&mut self) -> Option<HttpFailure> {
+        self.pump.take_refused_response()
     }
 
     /// Returns a waker with which any thread can make [`run`](Pump::run) return.

@@ -131,7 +131,11 @@ async fn run_connection(
     let mut now = pump.state().read_clock();
     loop {
         let until = session.process_commands(client, now);
-        match run_until(pump, client, now, until).await {
+        let status = run_until(pump, client, now, until).await;
+        if let Some(failure) = pump.take_refused_response() {
+            session.report_refused_response(failure);
+        }
+        match status {
             PumpStatus::Closed => return outcome,
             PumpStatus::Woken => {
                 now = pump.state().read_clock();

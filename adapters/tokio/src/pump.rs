@@ -92,6 +92,12 @@ pub(crate) trait PumpImpl {
     fn failure(&self) -> Option<HttpFailure> {
         None
     }
+
+    /// Returns the failure of a response of the application that the server has refused over HTTP, once. The pump returns
+    /// [`PumpStatus::Woken`] after such a failure.
+    fn take_refused_response(&mut self) -> Option<HttpFailure> {
+        None
+    }
 }
 
 /// Moves bytes or messages until there is a status to return. Returns [`PumpStatus::Woken`] no later than `until`.

@@ -8,12 +8,16 @@ use bytes::{Buf, Bytes};
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, HeaderValue, Request, Uri, response};
 use mcp_proto::json::Json;
-use mcp_proto::{Buffer, Millis, OutboundMessage, Receive, StreamId, Transmit};
+use mcp_proto::rpc::code;
+use mcp_proto::{
+    Buffer, Millis, OutboundMessage, OutboundMessageKind, Receive, Relation, StreamId, Transmit,
+};
 use mcp_proto_http::HeaderFields;
 use mcp_proto_http::client::{Begin, Exchange, ExchangeId, Finish, Head, HttpClient, check_tool_headers};
 
 use super::endpoint::HttpEndpoint;
 use super::request::to_http;
+use super::sent_responses::SentResponses;
 use crate::client_settings::ClientSettings;
 use crate::http_failure::HttpFailure;
 
@@ -37,6 +41,8 @@ pub struct HttpExchanges {
     reports: VecDeque<HttpReport>,
     /// The statuses with which the server refused requests, for exchanges that have not ended.
     refusals: HashMap<ExchangeId, HttpFailure>,
+    /// The responses of the application that the server may refuse.
+    responses: SentResponses,
     /// A stream that has closed after its last message, and the failure of its request, if there is one. The next call
     /// of [`receive`](HttpExchanges::receive) passes them on.
     closed: Option<(StreamId, Option<HttpFailure>)>,
@@ -126,6 +132,7 @@ impl HttpExchanges {
             endpoint: endpoint.clone(),
             reports: VecDeque::new(),
             refusals: HashMap::new(),
+            responses: SentResponses::default(),
             closed: None,
             failure: None,
             is_lost: false,
@@ -195,14 +202,27 @@ impl HttpExchanges {
             Begin::Busy => None,
             Begin::Drop => Some(HttpAction::Continue),
             Begin::Close(exchange) => Some(self.abort(exchange)),
-            Begin::Send(exchange) => Some(self.request(exchange, Some(message.message()))),
+            Begin::Send(exchange) => {
+                self.responses.record(exchange, message);
+                Some(self.request(exchange, Some(message.message())))
+            }
         }
     }
 
-    /// Begins a request that needs no new message, or ends an exchange. An exchange is ended if its stream stays open
+    /// Begins a request that needs no new message of the client, or ends an exchange. A request may send the error in
+    /// place of a response that the server has refused. An exchange is ended if its stream stays open
     /// after the response. An exchange with a notification or a response of the client is ended if the server does not
     /// respond in time. Returns the action for the owner, or `None` if nothing is due.
     pub fn send_due(&mut self, now: Millis) -> Option<HttpAction> {
+        if let Some(error) = self.responses.errors.pop_front() {
+            let kind = OutboundMessageKind::Error { code: code::INTERNAL_ERROR };
+            if let Some(action) =
+                self.send(&OutboundMessage::new(error.as_bytes(), kind, Relation::Connection))
+            {
+                return Some(action);
+            }
+            self.responses.errors.push_front(error);
+        }
         let exchange = self.http.poll(now)?;
         Some(self.request(exchange, None))
     }
@@ -211,6 +231,17 @@ impl HttpExchanges {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Millis> {
         self.http.next_deadline()
+    }
+
+    /// Returns the failure of the last response of the application that the server has refused, once.
+    pub fn take_refused_response(&mut self) -> Option<HttpFailure> {
+        self.responses.failure.take()
+    }
+
+    /// Returns whether [`take_refused_response`](HttpExchanges::take_refused_response) has a failure to return.
+    #[must_use]
+    pub fn has_refused_response(&self) -> bool {
+        self.responses.failure.is_some()
     }
 
     fn request(&mut self, exchange: ExchangeId, message: Option<&[u8]>) -> HttpAction {
@@ -229,6 +260,7 @@ impl HttpExchanges {
 
     fn abort(&mut self, exchange: ExchangeId) -> HttpAction {
         self.refusals.remove(&exchange);
+        self.responses.sent.remove(&exchange);
         HttpAction::Abort(exchange)
     }
 
@@ -263,13 +295,14 @@ impl HttpExchanges {
     fn head(&mut self, exchange: ExchangeId, head: &response::Parts) -> HttpAction {
         let (status, fields) = (head.status.as_u16(), Fields(&head.headers));
         match self.http.head(exchange, status, &fields) {
-            Head::Body => {}
+            Head::Body => _ = self.responses.sent.remove(&exchange),
             Head::Refused => {
                 let field = |name: &str| field_text(&head.headers, name);
                 self.refusals.insert(exchange, HttpFailure::from_status(&self.endpoint.url, status, &field));
             }
             Head::SessionLost { refused } => {
                 self.refusals.clear();
+                self.responses = SentResponses::default();
                 self.is_lost = true;
                 let failure = HttpFailure::session_lost(&self.endpoint.url, status);
                 self.closed = refused.map(|stream| (stream, Some(failure)));
@@ -307,6 +340,9 @@ impl HttpExchanges {
     ) -> HttpAction {
         let (refusal, is_lost) = (self.refusals.remove(&exchange), reason.is_some());
         let failure = refusal.or_else(|| Some(HttpFailure::from_reason(&self.endpoint.url, reason?)));
+        if let Some(failure) = &failure {
+            self.responses.refuse(exchange, failure);
+        }
         match self.http.finish(exchange, now) {
             Finish::Ended | Finish::Continues => {}
             Finish::Close(exchange) => return self.abort(exchange),

@@ -3,6 +3,7 @@
 mod endpoint;
 mod exchanges;
 mod request;
+mod sent_responses;
 
 pub use endpoint::HttpEndpoint;
 pub use exchanges::{HttpAction, HttpExchanges, HttpPart, HttpReceived, HttpReport};

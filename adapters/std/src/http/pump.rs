@@ -39,6 +39,9 @@ impl PumpImpl for HttpPump {
             let (transmit, receive) = io.split();
             let is_ready = receive.is_ready();
             if self.transport.step(transmit, receive, now) {
+                if self.transport.has_refused_response() {
+                    return PumpStatus::Woken;
+                }
                 continue;
             }
             let mut queue = lock(&reports.queue);
@@ -67,5 +70,9 @@ impl PumpImpl for HttpPump {
 
     fn failure(&self) -> Option<HttpFailure> {
         self.transport.failure()
+    }
+
+    fn take_refused_response(&mut self) -> Option<HttpFailure> {
+        self.transport.take_refused_response()
     }
 }

@@ -111,6 +111,16 @@ impl Transport {
         self.exchanges.failure()
     }
 
+    /// Returns the failure of a refused response: see [`HttpExchanges::take_refused_response`].
+    pub(super) fn take_refused_response(&mut self) -> Option<HttpFailure> {
+        self.exchanges.take_refused_response()
+    }
+
+    /// Returns whether a response was refused: see [`HttpExchanges::has_refused_response`].
+    pub(super) fn has_refused_response(&self) -> bool {
+        self.exchanges.has_refused_response()
+    }
+
     /// Performs an action. Returns `false` if there is none.
     fn perform(&mut self, action: Option<HttpAction>) -> bool {
         match action {

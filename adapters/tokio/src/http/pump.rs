@@ -94,6 +94,9 @@ impl PumpImpl for HttpPump {
             let next = || self.tasks.poll_report(context);
             if let Some(action) = self.exchanges.step(transmit, receive, now, next) {
                 self.tasks.perform(action);
+                if self.exchanges.has_refused_response() {
+                    return Poll::Ready(PumpStatus::Woken);
+                }
                 continue;
             }
             if self.state.is_woken(context, until, now) {
@@ -108,6 +111,10 @@ impl PumpImpl for HttpPump {
 
     fn failure(&self) -> Option<HttpFailure> {
         self.exchanges.failure()
+    }
+
+    fn take_refused_response(&mut self) -> Option<HttpFailure> {
+        self.exchanges.take_refused_response()
     }
 }
 

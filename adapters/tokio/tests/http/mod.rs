@@ -204,6 +204,23 @@ async fn callback_answers_requests_of_the_server() {
 }
 
 #[tokio::test]
+async fn response_that_the_server_refuses_is_replaced_by_an_error() {
+    let server = TestServer::start();
+    let long = "x".repeat(70_000);
+    let connector = connector(Connect::Handshake);
+    let answer = move |_| std::future::ready(InputResponse::sampled("m", "endTurn", &long));
+    let connector = connector.on_server_request(ClientCapabilities::SAMPLING, answer);
+    let client = within(connector.http(server.endpoint())).await.unwrap();
+    let mut notifications = client.notifications();
+    let sampled = text(&client, "sample").await.unwrap();
+    assert!(sampled.contains("the server refused the response (status 413)"), "{sampled}");
+    match within(notifications.next()).await {
+        Some(Notification::ResponseRefused(failure)) => assert_eq!(failure.status, Some(413)),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
 async fn cancelled_call_ends_on_the_server() {
     let mut server = TestServer::start();
     for era in ERAS {
