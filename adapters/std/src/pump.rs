@@ -86,8 +86,8 @@ pub(crate) trait PumpImpl {
         None
     }
 
-    /// Returns the failure of a response of the application that the server has refused over HTTP, once. The pump returns
-    /// [`PumpStatus::Woken`] after such a failure.
+    /// Returns the failure of a response of the application that the server has refused over HTTP, once. The pump
+    /// returns [`PumpStatus::Woken`] after such a failure.
     fn take_refused_response(&mut self) -> Option<HttpFailure> {
         None
     }

@@ -180,8 +180,8 @@
 //!
 //! # Shutdown
 //!
-//! A [`Stop`] switch, or [`ServerHandle::shutdown`] on [`McpService::handle`], ends subscriptions with their result, and
-//! refuses new calls. Running calls can finish in time. Then all responses end, so a graceful shutdown of the HTTP
+//! A [`Stop`] switch, or [`ServerHandle::shutdown`] on [`McpService::handle`], ends subscriptions with their result,
+//! and refuses new calls. Running calls can finish in time. Then all responses end, so a graceful shutdown of the HTTP
 //! server returns. The function `stop_on_ctrl_c` of `mcp-proto-tokio` returns a switch for Ctrl-C and SIGTERM.
 //!
 //! ```no_run

@@ -29,9 +29,10 @@ pub struct Serve {
 impl Serve {
     /// Creates a server with the default limits.
     ///
-    /// The limits are 8 MiB for a message and for a response, 1,024 workers, and 1,024 requests that wait for a worker.
-    /// The server has up to 4,096 exchanges, 65,534 sessions, 64 tasks, and 4 MiB for the replay of events.
-    /// [`HttpLimits`](crate::HttpLimits) has the limit of a body. Memory grows to these limits on demand.
+    /// The limits are 8 MiB for a response, 1,024 workers, and 1,024 requests that wait for a worker. The server has up
+    /// to 4,096 exchanges, 65,534 sessions, 64 tasks, and 4 MiB for the replay of events. Memory grows to these limits
+    /// on demand. The limit of a message is that of a body, 64 KiB:
+    /// [`HttpLimits::with_body`](crate::HttpLimits::with_body).
     #[must_use]
     pub fn new(config: &'static ServerConfig<'static>) -> Serve {
         let settings = ServerSettings { workers: 1024, ..ServerSettings::new(config) };

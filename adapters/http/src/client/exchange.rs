@@ -275,8 +275,8 @@ impl<'b> Exchange<'b> {
 
     /// Returns the pause before the next connection: the retry time of the server (at least 100 ms), or one second.
     /// After a reconnection without an event, the pause is at least two seconds. The pause doubles with each further
-    /// reconnection without an event, up to 30 seconds, or 8 seconds for a request, whose time is limited. A longer retry
-    /// time of the server takes precedence, and so does a longer `Retry-After` of a refusal.
+    /// reconnection without an event, up to 30 seconds, or 8 seconds for a request, whose time is limited. A longer
+    /// retry time of the server takes precedence, and so does a longer `Retry-After` of a refusal.
     pub(super) fn delay(&self) -> Millis {
         const MIN_BACKOFF: u64 = 1_000;
         const MIN_RETRY: Millis = Millis(100);

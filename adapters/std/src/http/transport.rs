@@ -52,8 +52,8 @@ impl Workers {
 }
 
 impl Transport {
-    /// Creates the exchanges for this number of requests in flight, and for messages of up to `longest` bytes. `attempts`
-    /// limits the attempts to resume a stream.
+    /// Creates the exchanges for this number of requests in flight, and for messages of up to `longest` bytes.
+    /// `attempts` limits the attempts to resume a stream.
     ///
     /// # Errors
     /// The URL is invalid, or needs TLS in a build without TLS.

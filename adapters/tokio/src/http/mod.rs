@@ -38,10 +38,11 @@ impl Connector {
     /// Connects to a server at a URL: Streamable HTTP, or HTTP+SSE of 2024-11-05 if the server speaks nothing newer.
     ///
     /// If the server ends the session, the client starts a new session, and repeats the request that the server refused
-    /// for this reason: over HTTP, [`reconnect`](Connector::reconnect) is on by default. A stream that breaks can resume
-    /// after its last event, and fails after the last attempt of `reconnect`. The client does not follow redirects,
-    /// and uses the HTTP proxy that the environment names (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`). Lists
-    /// omit tools whose schema has an invalid annotation `x-mcp-header`, as the specification requires.
+    /// for this reason: over HTTP, [`reconnect`](Connector::reconnect) is on by default. A stream that breaks can
+    /// resume after its last event, and fails after the last attempt of `reconnect`. The client does not follow
+    /// redirects, and uses the HTTP proxy that the environment names (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`,
+    /// `NO_PROXY`). Lists omit tools whose schema has an invalid annotation `x-mcp-header`, as the specification
+    /// requires.
     ///
     /// ```no_run
     /// use mcp_proto_tokio::{Connector, HttpEndpoint};
