@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use crate::support::ROOT;
 use crate::support::transport::{exchange, take_output};
 use mcp_proto::client::{self, ClientConfig, Connect, Options};
-use mcp_proto::server::{self, Event, Limits, ServerConfig, Tool, Tools};
-use mcp_proto::{Action, Client, Machine, Millis, Server};
+use mcp_proto::server::{self, Event, Limits, RequestOptions, ServerConfig, Tool, Tools};
+use mcp_proto::{Action, Client, Machine, Millis, Outcome, Server};
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new("add", "{}"),
@@ -41,8 +41,8 @@ fn step(machine: &mut dyn Machine, input: &mut &[u8], ends: bool, output: &mut V
     exchange(io, input, output)
 }
 
-/// Runs a server over lines. Returns the output and the events.
-fn serve(lines: &[u8], ends: bool) -> (String, Vec<String>) {
+/// Runs a server over lines. With `pings`, the server pings the client once. Returns the output and the events.
+fn serve(lines: &[u8], ends: bool, pings: bool) -> (String, Vec<String>) {
     let (mut rx, mut tx) = ([0; 256], [0; 640]);
     let (mut slots, mut text) = ([server::Slot::EMPTY; 1], [0; 80]);
     let mut server =
@@ -74,6 +74,11 @@ fn serve(lines: &[u8], ends: bool) -> (String, Vec<String>) {
                 _ => drop(call),
             },
             Event::ProtocolError(fault) => events.push(format!("`{fault:?}`")),
+            Event::Response(end) => match end.outcome() {
+                Outcome::Failed(lost) => events.push(format!("the request ends: `{lost:?}`")),
+                other => panic!("{other:?}"),
+            },
+            Event::Ready if pings => _ = server.ping(RequestOptions::DEFAULT).unwrap(),
             Event::Connected(_) | Event::Ready => {}
             other => events.push(format!("`{other:?}`")),
         }
@@ -100,10 +105,13 @@ enum Before {
     Session(&'static str),
     /// A session of this revision. Call 7, to the tool `slow`, is in flight.
     Busy(&'static str),
+    /// A session of this revision. The server's ping with id 1 is in flight.
+    Pinged(&'static str),
 }
 
 const LATEST: Before = Before::Session("2025-11-25");
 const BUSY: Before = Before::Busy("2025-11-25");
+const PINGED: Before = Before::Pinged("2025-11-25");
 
 fn request(id: &str, method: &str, params: &str) -> Vec<u8> {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}\n").into_bytes()
@@ -226,6 +234,12 @@ fn rows() -> Vec<Row> {
             LATEST,
             line(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#),
         ),
+        (
+            "response with result and error, a request in flight",
+            PINGED,
+            line(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#),
+        ),
+        ("response with neither, a request in flight", PINGED, line(r#"{"jsonrpc":"2.0","id":1}"#)),
         ("error without an id", LATEST, line(r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"?"}}"#)),
         (
             "cancellation of an unknown request",
@@ -255,19 +269,20 @@ fn rows() -> Vec<Row> {
 
 /// Runs one row. Returns the output for the peer and the events for the application.
 fn run((name, before, input): &Row) -> (String, String) {
+    let pings = matches!(before, Before::Pinged(_));
     let before = match before {
         Before::Nothing => String::new(),
-        Before::Session(revision) => initialize(revision),
+        Before::Session(revision) | Before::Pinged(revision) => initialize(revision),
         Before::Busy(revision) => {
             initialize(revision) + std::str::from_utf8(&call("7", "slow", "{}")).unwrap()
         }
     };
     let ends = name.starts_with("end of input");
-    let (setup, quiet) = serve(before.as_bytes(), false);
+    let (setup, quiet) = serve(before.as_bytes(), false, pings);
     assert!(quiet.is_empty(), "{name}: {quiet:?}");
     let ping = request("\"still\"", "ping", "{}");
     let after: &[u8] = if ends { b"" } else { &ping };
-    let (output, events) = serve(&[before.as_bytes(), input, after].concat(), ends);
+    let (output, events) = serve(&[before.as_bytes(), input, after].concat(), ends, pings);
     let answers = output.strip_prefix(&setup).expect(name);
     let alive = r#"{"jsonrpc":"2.0","id":"still","result":{}}"#;
     // Unless the input ends, the connection continues: a later ping gets a response.
@@ -392,8 +407,8 @@ fn listen(client: &mut Client<'_>, mut input: &[u8], ends: bool) -> (String, Vec
             client::Event::ServerRequest(asked) => drop(asked),
             client::Event::ProtocolError(fault) => events.push(format!("`{fault:?}`")),
             client::Event::Response(end) => events.push(match end.outcome() {
-                mcp_proto::Outcome::Result(_) => "the result".into(),
-                mcp_proto::Outcome::Failed(lost) => format!("the call ends: `{lost:?}`"),
+                Outcome::Result(_) => "the result".into(),
+                Outcome::Failed(lost) => format!("the call ends: `{lost:?}`"),
                 other => format!("{other:?}"),
             }),
             client::Event::Notification { method, .. } => events.push(format!("`Notification` {method}")),

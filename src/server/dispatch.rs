@@ -177,10 +177,6 @@ pub(crate) fn handle_unreadable_line(
     input: &LineDecoder<'_>,
     line: LineKind,
 ) -> Received {
-    let on_unreadable_line = state.outbound_hooks().map(|hooks| hooks.on_unreadable_line);
-    if let Some(ended) = on_unreadable_line.and_then(|handle| handle(state, input, line)) {
-        return ended;
-    }
     let error = unreadable_line_error(input, line);
     if !unreadable_line_needs_response(input, line) {
         return state.fail(error);
@@ -248,8 +244,7 @@ fn refuse_duplicate(request: &mut Request<'_, '_>, method: Str<'_>, is_stateless
     if can_restart && method.is_name(methods::INITIALIZE.name) {
         return None;
     }
-    let detail = "wait for its response, or use another id";
-    Some(request.refuse_text(ProtocolError::DuplicateId, detail))
+    Some(request.refuse_text(ProtocolError::DuplicateId, "use another id"))
 }
 
 /// Finds the feature with this method of the specification, and the index of the method in the feature. Returns `None`

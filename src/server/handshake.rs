@@ -155,7 +155,7 @@ fn initialize(request: &mut Request<'_, '_>) -> Received {
     let restart = request.state.config.restart.filter(|_| request.state.session_key == SessionKey::NONE);
     let again = !first && restart.is_some() && request.state.peer.lifecycle.apply(Trigger::Restart);
     if !first && !again {
-        return request.refuse_text(ProtocolError::AlreadyInitialized, "it does not change");
+        return request.refuse_text(ProtocolError::AlreadyInitialized, "reconnect");
     }
     // Also restart for the id of a request in flight, because only a new client reuses such an id.
     if let Some(restart) = restart

@@ -29,9 +29,9 @@ pub(crate) struct OutboundHooks {
     /// or if the request with this id belongs to another session.
     pub(super) on_response: fn(&mut ServerState<'_>, &[u8], &Scanner, &mut Spans) -> Option<Received>,
 
-    /// Handles an unreadable line. Returns `None` if the line is not a response to an outbound request of the current
-    /// session.
-    pub(super) on_unreadable_line: fn(&mut ServerState<'_>, &LineDecoder<'_>, LineKind) -> Option<Received>,
+    /// Handles a line that is unreadable, or a message without a valid `method` that has neither a result nor an error.
+    /// Returns `None` if the line is not a response to an outbound request of the current session.
+    pub(super) on_invalid_line: fn(&mut ServerState<'_>, &LineDecoder<'_>, LineKind) -> Option<Received>,
 
     /// Handles progress, and `notifications/roots/list_changed` of a client that declared this notification. Returns
     /// `None` for any other notification.
@@ -61,7 +61,7 @@ pub(crate) struct OutboundHooks {
 /// these hooks.
 pub(super) const OUTBOUND_HOOKS: &OutboundHooks = &OutboundHooks {
     on_response,
-    on_unreadable_line,
+    on_invalid_line,
     on_notification,
     event,
     on_deadline,
@@ -101,12 +101,14 @@ fn on_response(
     Some(state.finish(ticket, kind))
 }
 
-fn on_unreadable_line(
-    state: &mut ServerState<'_>,
-    input: &LineDecoder<'_>,
-    line: LineKind,
-) -> Option<Received> {
-    if !input.scanner().looks_like_response() {
+fn on_invalid_line(state: &mut ServerState<'_>, input: &LineDecoder<'_>, line: LineKind) -> Option<Received> {
+    let scanner = input.scanner();
+    let is_response = match line {
+        LineKind::Message => !scanner.has(Member::Method),
+        // A method may follow the position of the error.
+        _ => scanner.looks_like_response(),
+    };
+    if !is_response {
         return None;
     }
     let failure = if line == LineKind::TooLong { RequestFailure::TooLong } else { RequestFailure::Invalid };

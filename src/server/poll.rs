@@ -12,7 +12,7 @@ use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::Inbound;
 use crate::peer::slots::Ticket;
 use crate::platform::cold_path;
-use crate::rpc::Class;
+use crate::rpc::{Class, Invalid};
 use crate::server::batch::Batches;
 use crate::server::change_set::ChangeSet;
 use crate::server::dispatch::{self, Received};
@@ -170,11 +170,17 @@ impl Server<'_> {
         } else {
             state.peer.keep_alive.record_activity();
             state.peer.output.observe_sent();
-            let outcome = match class {
-                Some(class) => {
+            let invalid_hook = match class {
+                None | Some(Class::Invalid(Invalid::Method)) => state.outbound_hooks(),
+                _ => None,
+            };
+            let ended = invalid_hook.and_then(|hooks| (hooks.on_invalid_line)(state, input, line));
+            let outcome = match (ended, class) {
+                (Some(ended), _) => ended,
+                (None, Some(class)) => {
                     dispatch::handle_message(state, bytes, input.scanner(), class, stream, &mut spans)
                 }
-                None => dispatch::handle_unreadable_line(state, input, line),
+                (None, None) => dispatch::handle_unreadable_line(state, input, line),
             };
             let error = if outcome == Received::Failed {
                 cold_path();

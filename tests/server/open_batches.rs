@@ -43,7 +43,7 @@ fn dropped_batch_members_are_errors_in_the_array() {
         gets(&[
             &forgotten,
             &pong("2"),
-            &error("3", -32603, "Internal error: the response is not valid JSON"),
+            &error("3", -32603, "Internal error: the response is invalid"),
             &pong("4")
         ])
     ));
@@ -88,11 +88,8 @@ fn batch_stays_open_until_deferred_members_are_answered() {
 
 #[test]
 fn batch_ids_are_in_use_while_in_flight() {
-    let twice = error(
-        "1",
-        -32600,
-        "Invalid request: a request with this id is still in flight: wait for its response, or use another id",
-    );
+    let twice =
+        error("1", -32600, "Invalid request: a request with this id is still in flight: use another id");
     session().check(&format!(
         "{}! call defer {{}}\n! fault DuplicateId\n* answer 0 a\n{}",
         sends(&[&tool("1", "defer"), &ping("1")]),

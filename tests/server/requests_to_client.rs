@@ -233,6 +233,15 @@ fn unreadable_response_ends_its_request() {
             },
         ));
     }
+    // A response with neither a result nor an error. The repeated message matches no request in flight, so it is an
+    // invalid request.
+    for id in ["1", "\"1\""] {
+        let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id}}}");
+        session().check(&format!(
+            "* ask roots\n{}> {answer}\n! answered 0 Invalid\n> {answer}\n< error {id} -32600 …\n! fault InvalidMethod",
+            asked(1, "roots/list"),
+        ));
+    }
 }
 
 #[test]
@@ -245,6 +254,12 @@ fn response_without_a_request_is_a_protocol_error() {
         dialogue += "! fault UnknownResponse\n";
     }
     dialogue += "> {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{},\"error\":{}}\n! fault MalformedResponse\n";
+    // Without the id of a request in flight, a message without a method is an invalid request.
+    for line in [r#""id":2"#, r#""id":1,"method":7"#] {
+        let id = &line[5..6];
+        dialogue +=
+            &format!("> {{\"jsonrpc\":\"2.0\",{line}}}\n< error {id} -32600 …\n! fault InvalidMethod\n");
+    }
     dialogue += &defer(9);
     dialogue += &answer("2");
     dialogue += "! fault UnknownResponse\n";

@@ -26,7 +26,7 @@ fn subscribe(uri: &str) -> String {
 fn full(uri: &str, limit: usize) -> String {
     format!(
         "> call 1 resources/subscribe {{\"uri\":\"{uri}\"}}\n\
-         < error 1 -32603 Too many resource subscriptions: at most {limit} bytes of URIs; unsubscribe from some\n\
+         < error 1 -32603 Too many resource subscriptions: at most {limit} bytes of URIs\n\
          ! fault TooManySubscriptions\n"
     )
 }

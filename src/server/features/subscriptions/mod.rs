@@ -124,10 +124,8 @@ fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     let limit = registry.limit();
     match added {
         Ok(new) => respond_and_emit(request, new, subscribed),
-        Err(AddError::Full) => request.refuse(
-            ProtocolError::TooManySubscriptions { limit },
-            &("at most ", limit, " bytes of URIs; unsubscribe from some"),
-        ),
+        Err(AddError::Full) => request
+            .refuse(ProtocolError::TooManySubscriptions { limit }, &("at most ", limit, " bytes of URIs")),
         Err(AddError::TooLong) => request.invalid_params("`uri` is too long for a change notification"),
         Err(AddError::Refused) => {
             // End an earlier subscription, because the client may have lost the permission since.

@@ -195,7 +195,7 @@ fn unwatchable_resource_is_refused_with_reason() {
         pipe.expect(&[wrong], &["InvalidParams"]);
         let full = |id: u32, limit: usize| {
             format!(
-                r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"Too many resource subscriptions: at most {limit} bytes of URIs; unsubscribe from some"}}}}"#
+                r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"Too many resource subscriptions: at most {limit} bytes of URIs"}}}}"#
             )
         };
         // One URI fills the buffer exactly, the other URI is one byte longer.
