@@ -64,13 +64,16 @@ impl<'b> Client<'b> {
     /// For a list, a subscription or a resumable request, this share also stores the additional
     /// [`_meta`](crate::client::Options::meta). If the application lends no slots, every request of the application
     /// fails with [`SendError::Full`](crate::SendError::Full), and no request of the server can be deferred.
+    ///
+    /// Lend the slots before the client sends a request, because requests in earlier slots end without an event.
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.set_in_flight(InFlight::lent(slots, text));
         self
     }
 
-    /// Allocates up to `limit` slots on the heap as needed. Each slot has up to 4 KiB of text.
+    /// Allocates up to `limit` slots on the heap as needed. Each slot has up to 4 KiB of text. The slots replace earlier
+    /// ones, as those of [`in_flight`](Client::in_flight) do.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn in_flight_grown(mut self, limit: usize) -> Client<'b> {

@@ -90,7 +90,8 @@ pub enum ProtocolError {
     MissingClientCapability,
     /// A subscription that exceeds the buffer for resource subscriptions.
     TooManySubscriptions {
-        /// Size of the buffer in bytes. Each watched resource takes 15 bytes and the length of its URI.
+        /// Size of the buffer in bytes. Each watched resource takes 15 bytes and the length of its URI. 0 if the server
+        /// has no [subscription buffer](crate::Server::subscription_buffer).
         limit: usize,
     },
     /// A cursor that this server did not issue.
@@ -103,7 +104,8 @@ pub enum ProtocolError {
     UnsupportedRevision,
     /// A request that arrived while all slots for requests, or all slots for tasks, were taken.
     TooManyInFlight {
-        /// Maximum number of requests in flight, or of tasks.
+        /// Maximum number of requests in flight, or of tasks. 0 if the server has no
+        /// [slots](crate::Server::in_flight).
         limit: usize,
     },
     /// A request that the application refused as [busy](crate::server::Reply::busy), although a slot is free. The
@@ -291,6 +293,8 @@ pub enum ConfigError {
         /// is then too small.
         needed: usize,
     },
+    /// New storage for requests in flight, although requests are in flight. They continue in their storage.
+    RequestsInFlight,
     /// Invalid raw JSON of the application, such as a schema.
     InvalidJson {
         /// Index of the catalog entry. On a client, the index counts the extensions, and then the experimental
@@ -380,6 +384,7 @@ impl WriteText for ConfigError {
                 ("the text buffer for requests in flight is too small: it needs ", *needed, " bytes")
                     .pieces(put);
             }
+            ConfigError::RequestsInFlight => put("requests are in flight: their storage cannot change"),
             ConfigError::InvalidJson { entry, error } => {
                 ("the JSON of catalog entry ", *entry, " is not valid: ", error).pieces(put);
             }

@@ -64,12 +64,14 @@ impl<'b> Server<'b> {
     ///
     /// Each slot holds a deferred request, a request with a chunked response, a subscription of the stateless era, or a
     /// request that the server sent. Each slot has an equal share of `text`. The share stores the id and the progress
-    /// token of a deferred request. Without slots, [`Call::defer`](crate::server::Call::defer),
+    /// token of a deferred request. If both do not fit, the server stores no token, and the request cannot report
+    /// progress. Lend 80 bytes for each slot if a client may use UUIDs for both. Without slots, [`Call::defer`](crate::server::Call::defer),
     /// [`Call::chunked`](crate::server::Call::chunked) and [`Server::request`] always fail, and the server refuses
     /// `subscriptions/listen`.
     ///
     /// # Errors
-    /// [`ConfigError::TextTooSmall`]: the share of a slot is less than 8 bytes.
+    /// [`ConfigError::TextTooSmall`]: the share of a slot is less than 8 bytes. [`ConfigError::RequestsInFlight`]: the
+    /// server has storage that holds requests. They continue in that storage.
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<Server<'b>, ConfigError> {
         self.set_in_flight(slots, text)?;
         Ok(self)
@@ -79,7 +81,7 @@ impl<'b> Server<'b> {
     ///
     /// # Errors
     /// [`ConfigError::TextTooSmall`]: the maximum length of an id ([`Limits::id`](crate::server::Limits::id)) is less
-    /// than 4 bytes.
+    /// than 4 bytes. [`ConfigError::RequestsInFlight`], as for [`in_flight`](Server::in_flight).
     #[cfg(feature = "alloc")]
     pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, ConfigError> {
         self.set_in_flight_grown(limit)?;
@@ -88,13 +90,17 @@ impl<'b> Server<'b> {
 
     /// Replaces the table of requests in flight and keeps the seed.
     ///
-    /// [`ConfigError::TextTooSmall`] reports `needed`, the minimum length of the text.
+    /// [`ConfigError::TextTooSmall`] reports `needed`, the minimum length of the text. With
+    /// [`ConfigError::RequestsInFlight`], the table stays as it was.
     #[inline(never)]
     pub(super) fn replace_in_flight(
         &mut self,
         mut table: RequestTable<'b>,
         needed: usize,
     ) -> Result<(), ConfigError> {
+        if self.state.peer.in_flight.len() > 0 {
+            return Err(ConfigError::RequestsInFlight);
+        }
         table.set_seed(self.state.peer.in_flight.seed());
         self.state.peer.in_flight = table;
         self.state.in_flight_hooks.get_or_insert(&INBOUND);
@@ -114,7 +120,8 @@ impl<'b> Server<'b> {
     ///
     /// Each watched resource or task takes 15 bytes plus the length of its URI or id. If the buffer is full, the server
     /// refuses `resources/subscribe` (-32603), and acknowledges `subscriptions/listen` without the resource. Without
-    /// this buffer, clients cannot subscribe to resources or tasks.
+    /// this buffer, clients cannot subscribe to resources or tasks. Set the buffer before the server receives a message,
+    /// because a new buffer forgets the watched URIs.
     #[must_use]
     pub fn subscription_buffer(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
         self.set_subscription_buffer(uris);
@@ -122,7 +129,7 @@ impl<'b> Server<'b> {
     }
 
     /// Lends the table of tasks, for the feature [`Tasks`](crate::server::Tasks). A server without the feature ignores
-    /// the table.
+    /// the table. Set the table before the server receives a message, because a new table has no tasks.
     #[must_use]
     pub fn tasks(mut self, table: &'b mut TaskTable<'b>) -> Server<'b> {
         self.set_tasks(table);
@@ -165,7 +172,8 @@ impl<'b> Server<'b> {
     /// process other messages. At most one batch is open. While a batch is open, the application cannot defer members
     /// of a second batch. The open batch and the batch in the current line share `responses`. To give each batch full
     /// space, lend twice the size limit of a response. A cancelled member has no entry in the array. The server may
-    /// send other messages before the array.
+    /// send other messages before the array. Set the buffer before the server receives a message, because a new buffer
+    /// forgets an open batch.
     ///
     /// A batch cannot contain `initialize` or requests of the stateless era (-32600).
     ///

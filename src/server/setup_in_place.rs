@@ -64,8 +64,8 @@ impl<'b> Server<'b> {
     /// Lends storage for requests in flight, like [`in_flight`](Server::in_flight).
     ///
     /// # Errors
-    /// As for [`in_flight`](Server::in_flight). After an error, the server uses the storage nevertheless, and refuses
-    /// an id that is longer than the share of a slot.
+    /// As for [`in_flight`](Server::in_flight). After [`ConfigError::TextTooSmall`], the server uses the storage
+    /// nevertheless, and refuses an id that is longer than the share of a slot.
     pub fn set_in_flight(&mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<(), ConfigError> {
         let needed = slots.len().saturating_mul(MIN_SLOT_TEXT);
         self.replace_in_flight(InFlight::lent(slots, text), needed)

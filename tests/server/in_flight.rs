@@ -2,9 +2,9 @@
 
 use crate::support::server::tools::CONFIG;
 use crate::support::server::{ServerHarness, Setup, hello};
-use crate::support::transport::{Pace, feed};
-use mcp_proto::server::{Change, Limits, SecondInitialize, Server};
-use mcp_proto::{Action, Buffer, KeepAlive, Millis, Revision, State};
+use crate::support::transport::{Pace, feed, serve};
+use mcp_proto::server::{Change, Event, Limits, SecondInitialize, Server, Slot};
+use mcp_proto::{Action, Buffer, ConfigError, KeepAlive, Millis, Revision, State};
 
 fn session() -> Setup {
     Setup::new(CONFIG).session(Revision::V2025_11_25)
@@ -467,4 +467,32 @@ fn cancellation_of_an_ended_request_is_only_counted() {
     harness.run();
     assert_eq!(harness.server.late_messages(), 2);
     assert!(harness.record.faults.is_empty(), "{:?}", harness.record.faults);
+}
+
+#[test]
+fn storage_cannot_change_while_requests_are_in_flight() {
+    let mut server = Server::new(&CONFIG, Buffer::grown(4096), Buffer::grown(4096)).unwrap();
+    server.set_in_flight_grown(2).unwrap();
+    server.set_in_flight_grown(4).unwrap();
+    let mut ticket = None;
+    let defer = |event: Event<'_>| {
+        if let Event::Call(call) = event {
+            ticket = call.defer(None).ok();
+        }
+    };
+    let hello = hello("2025-11-25");
+    let lines = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{hello}}}\n\
+         {{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"defer\"}}}}\n"
+    );
+    serve(&mut server, lines.as_bytes(), &mut { defer });
+    let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 128]);
+    assert_eq!(server.set_in_flight_grown(4), Err(ConfigError::RequestsInFlight));
+    assert_eq!(server.set_in_flight(&mut slots, &mut text), Err(ConfigError::RequestsInFlight));
+    server.reply(ticket.unwrap()).unwrap().text("done");
+    assert_eq!(
+        serve(&mut server, b"", &mut |_| ()),
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{DONE}}}\n")
+    );
+    server.set_in_flight_grown(4).unwrap();
 }
