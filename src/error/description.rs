@@ -107,7 +107,7 @@ impl ProtocolError {
             Unanswered = "the request was dropped without a response",
             TimedOut = "the request timed out",
             ReplyTooLarge = "the response is too large",
-            InvalidReply = "the response is not valid JSON",
+            InvalidReply = "the response is invalid",
             InvalidInputRequest = "the server cannot request this input",
         }
     }

@@ -84,7 +84,7 @@ fn response_of_another_kind_is_refused() {
         harness.server_sends(r#"{"id":1,"method":"own/measure"}"#);
         harness.events(&["asked own/measure {}", "fault InvalidReply"]);
         harness.sent(&[
-            r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the response is not valid JSON"}}"#,
+            r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the response is invalid"}}"#,
         ]);
     });
 }

@@ -169,7 +169,7 @@ fn declared_server_requests_are_answered() {
 #[test]
 fn unwritable_reply_becomes_an_error_and_an_event() {
     const INVALID: &str =
-        r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the response is not valid JSON"}}"#;
+        r#"{"id":1,"error":{"code":-32603,"message":"Internal error: the response is invalid"}}"#;
     let cases: &[(Revision, &str, Handle)] = &[
         (Revision::V2025_11_25, ROOTS, |asked| asked.accept(|_| {})),
         (Revision::V2025_11_25, FORM, |asked| asked.roots(|_| {})),

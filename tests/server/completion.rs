@@ -92,7 +92,7 @@ fn completion_event_has_context_and_meta() {
            * values 0 a b
            < result 1 {{"completion":{{"values":["a","b"]}}}}
            * messages 1 a
-           < error 2 -32603 Internal error: the response is not valid JSON
+           < error 2 -32603 Internal error: the response is invalid
            ! fault InvalidReply
            * deferred 0"#
     ));

@@ -120,7 +120,7 @@ fn misordered_or_invalid_result_becomes_an_error() {
             }
             Setup::new(LIBRARY).session(revision).check(&format!(
                 "> call 1 tools/call {{\"name\":\"{tool}\"}}\n! call {tool} {{}}\n\
-                 < error 1 -32603 Internal error: the response is not valid JSON\n! fault InvalidReply"
+                 < error 1 -32603 Internal error: the response is invalid\n! fault InvalidReply"
             ));
         }
     }

@@ -357,7 +357,7 @@ fn oversized_response_becomes_a_small_error() {
 fn handler_that_writes_invalid_json_gets_an_error() {
     Setup::new(CONFIG).session(Revision::V2025_11_25).check(
         "> call 1 tools/call {\"name\":\"unbalanced\"}\n! call unbalanced {}\n! fault InvalidReply\n\
-         < error 1 -32603 Internal error: the response is not valid JSON\n> call 2 ping\n< result 2",
+         < error 1 -32603 Internal error: the response is invalid\n> call 2 ping\n< result 2",
     );
 }
 

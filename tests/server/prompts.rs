@@ -49,11 +49,11 @@ fn prompt_messages_are_made_from_arguments() {
            < result 1 {"messages":[]}
            > call 2 prompts/get {"name":"between"}
            ! get between …
-           < error 2 -32603 Internal error: the response is not valid JSON
+           < error 2 -32603 Internal error: the response is invalid
            ! fault InvalidReply
            > call 2 prompts/get {"name":"twice"}
            ! get twice …
-           < error 2 -32603 Internal error: the response is not valid JSON
+           < error 2 -32603 Internal error: the response is invalid
            ! fault InvalidReply
            > call 3 prompts/get {"name":"invalid","arguments":null}
            ! get invalid …
@@ -69,12 +69,12 @@ fn prompt_messages_are_made_from_arguments() {
            * messages 0 late
            < result 5 {"messages":[{"role":"user","content":{"type":"text","text":"late"}}]}
            * contents 1 late
-           < error 6 -32603 Internal error: the response is not valid JSON
+           < error 6 -32603 Internal error: the response is invalid
            ! fault InvalidReply
            > call 7 prompts/get {"name":"defer"}
            ! get defer …
            * tools 2
-           < error 7 -32603 Internal error: the response is not valid JSON
+           < error 7 -32603 Internal error: the response is invalid
            ! fault InvalidReply
            > call 8 prompts/get {"name":"defer"}
            ! get defer …

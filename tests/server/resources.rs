@@ -176,7 +176,7 @@ fn deferred_read_is_answered_with_contents() {
            * not-found 1 lib:book/defer
            < error 2 -32002 Resource not found data {"uri":"lib:book/defer"}
            * answer 2 text
-           < error 3 -32603 Internal error: the response is not valid JSON
+           < error 3 -32603 Internal error: the response is invalid
            ! fault InvalidReply
            * deferred 0"#,
     );
