@@ -148,7 +148,8 @@ impl<'a> Receive<'a> {
     }
 
     /// Reports that `n` bytes were read into [`space`](Receive::space). In message mode, these bytes are one whole
-    /// message. A call with `n` = 0 has no effect: [`eof`](Receive::eof) reports the end of input.
+    /// message. A call with `n` = 0 has no effect: [`eof`](Receive::eof) reports the end of input. If `n` exceeds
+    /// the space, the machine handles the whole space as input.
     ///
     /// A link that has lost bytes within a line must insert the byte `CAN` (0x18), which valid JSON never contains. The
     /// machine then drops the line. If the machine received the id and the method of a request before the gap, the

@@ -92,7 +92,9 @@ pub enum Event<'a> {
     /// [stream](crate::Receive::stream_closed). The client may also have cancelled the [automatic
     /// task](crate::server::Tasks::automatic) of a deferred request.
     ///
-    /// The application must stop working on the request, because the server sends no response. If a
+    /// The application must stop working on the request, because the server sends no response. The application must also
+    /// [cancel](Server::cancel) the requests that it sent [during](crate::server::RequestOptions::during) this request.
+    /// If a
     /// [chunked](Call::chunked) response has begun, the server ends this response as a failure. The server also emits
     /// this event for a request that waits for the result of a task. The ticket is then unknown to the application.
     Cancelled {
@@ -135,6 +137,9 @@ pub enum Event<'a> {
     PeerUnresponsive,
     /// A message of the client or a response of the application was not valid. The server has handled the error. The
     /// error itself does not end the connection.
+    ///
+    /// The event has no message, because the server has released the line. An [observer](Server::observe) gets the
+    /// message with its error, such as a call with the name of an unknown tool.
     ProtocolError(ProtocolError),
 }
 

@@ -230,7 +230,7 @@ impl<'a> Reply<'a> {
     }
 
     /// Responds that the server is busy (-32603). If every slot is taken, the error contains the maximum number of
-    /// requests in flight.
+    /// requests in flight. A maximum of 0 means that the server has [no slots](crate::Server::in_flight).
     #[inline(never)]
     pub fn busy(self) {
         let Reply { state, pending, .. } = self;
@@ -249,7 +249,8 @@ impl<'a> Reply<'a> {
     /// The request stays open, even after an error.
     ///
     /// # Errors
-    /// [`SendError::NotWanted`]: the request has no progress token, `progress` has not grown, or the call has become a
+    /// [`SendError::NotWanted`]: the request has no progress token, its token did not fit beside its id into the [text of
+    /// a slot](crate::Server::in_flight), `progress` has not grown, or the call has become a
     /// [task](crate::server::Tasks::automatic). [`SendError::Unwritable`]: the transmit buffer has no space besides the
     /// space reserved for the response.
     pub fn progress(

@@ -52,6 +52,11 @@ impl RequestOptions {
 
     /// Relates the request to the client's deferred request with this ticket. The request goes to the session of the
     /// deferred request. In message mode the server sends the request on the stream of the deferred request.
+    ///
+    /// The request continues when the deferred request ends. After
+    /// [`Event::Cancelled`](crate::server::Event::Cancelled) or [`Event::Expired`](crate::server::Event::Expired),
+    /// [cancel](Server::cancel) the request, because it takes a slot, and the client may still show the question to its
+    /// user.
     #[must_use]
     pub const fn during(mut self, request: Ticket) -> Self {
         self.during = Some(request);

@@ -194,7 +194,7 @@ unsafe fn set_current(server: *mut mcp_server_t, next: Current<'static>) -> *mut
 /// Lends storage for deferred requests. Call this before the first poll.
 ///
 /// Each slot gets an equal part of `text` for its id and progress token; 64 bytes for each slot are enough for known
-/// clients. Without this function, no request can be deferred.
+/// clients, 80 for clients that use UUIDs. Without this function, no request can be deferred.
 ///
 /// Errors: `MCP_ERROR_TEXT_TOO_SMALL` if a slot gets less than 8 bytes; the server uses the arrays nevertheless.
 /// `MCP_ERROR_NULL` for a NULL array whose size is not 0.

@@ -21,7 +21,8 @@ use crate::peer::slots::store::Store;
 /// Handle of a request in flight: the index of its slot and the slot's generation.
 ///
 /// The application may copy a ticket and store it without a time limit. The machine rejects the ticket of an ended
-/// request, and never issues the same ticket for a later request.
+/// request, and never issues the same ticket for a later request. The tickets of two machines may be equal, so a map of
+/// the requests of several connections also needs the connection in its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Ticket {

@@ -432,7 +432,7 @@ impl<'a> Transmit<'a> {
         Some(OutboundMessage { message: self.bytes, routing })
     }
 
-    /// Reports that the first `n` bytes were written.
+    /// Reports that the first `n` bytes were written. If `n` exceeds the bytes, all bytes count as written.
     ///
     /// In message mode, a message is sent only if `n` is its whole length. After a smaller `n` the machine offers the
     /// message again.
