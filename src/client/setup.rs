@@ -72,8 +72,8 @@ impl<'b> Client<'b> {
         self
     }
 
-    /// Allocates up to `limit` slots on the heap as needed. Each slot has up to 4 KiB of text. The slots replace earlier
-    /// ones, as those of [`in_flight`](Client::in_flight) do.
+    /// Allocates up to `limit` slots on the heap as needed. Each slot has up to 4 KiB of text. The slots replace
+    /// earlier ones, as those of [`in_flight`](Client::in_flight) do.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn in_flight_grown(mut self, limit: usize) -> Client<'b> {

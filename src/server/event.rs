@@ -92,11 +92,11 @@ pub enum Event<'a> {
     /// [stream](crate::Receive::stream_closed). The client may also have cancelled the [automatic
     /// task](crate::server::Tasks::automatic) of a deferred request.
     ///
-    /// The application must stop working on the request, because the server sends no response. The application must also
-    /// [cancel](Server::cancel) the requests that it sent [during](crate::server::RequestOptions::during) this request.
-    /// If a
-    /// [chunked](Call::chunked) response has begun, the server ends this response as a failure. The server also emits
-    /// this event for a request that waits for the result of a task. The ticket is then unknown to the application.
+    /// The application must stop working on the request, because the server sends no response. The application must
+    /// also [cancel](Server::cancel) the requests that it sent [during](crate::server::RequestOptions::during) this
+    /// request. If a [chunked](Call::chunked) response has begun, the server ends this response as a failure. The
+    /// server also emits this event for a request that waits for the result of a task. The ticket is then unknown to
+    /// the application.
     Cancelled {
         /// The request. The ticket is no longer valid.
         ticket: Ticket,

@@ -249,8 +249,8 @@ impl<'a> Reply<'a> {
     /// The request stays open, even after an error.
     ///
     /// # Errors
-    /// [`SendError::NotWanted`]: the request has no progress token, its token did not fit beside its id into the [text of
-    /// a slot](crate::Server::in_flight), `progress` has not grown, or the call has become a
+    /// [`SendError::NotWanted`]: the request has no progress token, its token did not fit beside its id into the [text
+    /// of a slot](crate::Server::in_flight), `progress` has not grown, or the call has become a
     /// [task](crate::server::Tasks::automatic). [`SendError::Unwritable`]: the transmit buffer has no space besides the
     /// space reserved for the response.
     pub fn progress(

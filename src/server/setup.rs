@@ -65,9 +65,9 @@ impl<'b> Server<'b> {
     /// Each slot holds a deferred request, a request with a chunked response, a subscription of the stateless era, or a
     /// request that the server sent. Each slot has an equal share of `text`. The share stores the id and the progress
     /// token of a deferred request. If both do not fit, the server stores no token, and the request cannot report
-    /// progress. Lend 80 bytes for each slot if a client may use UUIDs for both. Without slots, [`Call::defer`](crate::server::Call::defer),
-    /// [`Call::chunked`](crate::server::Call::chunked) and [`Server::request`] always fail, and the server refuses
-    /// `subscriptions/listen`.
+    /// progress. Lend 80 bytes for each slot if a client may use UUIDs for both. Without slots,
+    /// [`Call::defer`](crate::server::Call::defer), [`Call::chunked`](crate::server::Call::chunked) and
+    /// [`Server::request`] always fail, and the server refuses `subscriptions/listen`.
     ///
     /// # Errors
     /// [`ConfigError::TextTooSmall`]: the share of a slot is less than 8 bytes. [`ConfigError::RequestsInFlight`]: the
@@ -120,8 +120,8 @@ impl<'b> Server<'b> {
     ///
     /// Each watched resource or task takes 15 bytes plus the length of its URI or id. If the buffer is full, the server
     /// refuses `resources/subscribe` (-32603), and acknowledges `subscriptions/listen` without the resource. Without
-    /// this buffer, clients cannot subscribe to resources or tasks. Set the buffer before the server receives a message,
-    /// because a new buffer forgets the watched URIs.
+    /// this buffer, clients cannot subscribe to resources or tasks. Set the buffer before the server receives a
+    /// message, because a new buffer forgets the watched URIs.
     #[must_use]
     pub fn subscription_buffer(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
         self.set_subscription_buffer(uris);
