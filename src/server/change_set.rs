@@ -73,8 +73,10 @@ impl ServerState<'_> {
         self.enable_change_writer();
         let config = self.config;
         for feature in config.features {
-            if feature.change_notification().is_some_and(|(kind, _)| kind == change) {
-                self.pending_changes.add(change.list());
+            if let Some((list, _)) = feature.change_notification()
+                && list == change.list()
+            {
+                self.pending_changes.add(list);
             }
             feature.record_change(self, change);
         }
@@ -103,11 +105,11 @@ impl ServerState<'_> {
         let config = self.config;
         if self.is_session_notified() {
             for feature in config.features {
-                if let Some((change, method)) = feature.change_notification()
-                    && self.pending_changes.any(change.list())
+                if let Some((list, method)) = feature.change_notification()
+                    && self.pending_changes.any(list)
                     && self.write_notification(method)
                 {
-                    self.pending_changes.remove(change.list());
+                    self.pending_changes.remove(list);
                 }
             }
         }

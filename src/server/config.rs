@@ -374,8 +374,8 @@ impl<'i> ServerConfig<'i> {
     /// Returns the lists for which a feature declares `listChanged`.
     pub(crate) fn declared_lists(&self) -> ChangeSet {
         let mut lists = ChangeSet::NONE;
-        for (change, _) in self.features.iter().filter_map(|feature| feature.change_notification()) {
-            lists.add(change.list());
+        for (list, _) in self.features.iter().filter_map(|feature| feature.change_notification()) {
+            lists.add(list);
         }
         lists
     }

@@ -9,6 +9,7 @@ use crate::protocol::methods::Method;
 use crate::protocol::revision::Revision;
 use crate::rpc::{self, Object};
 use crate::server::argument_chunks::ArgumentHook;
+use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
@@ -80,9 +81,9 @@ pub(crate) trait Sealed {
         None
     }
 
-    /// Returns the change of the feature's list, and the method of its notification. Returns `None` if the feature
-    /// does not declare `listChanged`.
-    fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
+    /// Returns the flag of the feature's list, and the method of its notification. Returns `None` if the feature does
+    /// not declare `listChanged`.
+    fn change_notification(&self) -> Option<(ChangeSet, &'static str)> {
         None
     }
 

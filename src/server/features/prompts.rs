@@ -9,7 +9,7 @@ use crate::protocol::objects::prompt::{Prompt, PromptArgument};
 use crate::protocol::revision::Revision;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed, write_list_capability};
+use crate::server::feature::{Feature, OwnResults, Received, Request, Sealed, write_list_capability};
 #[cfg(feature = "alloc")]
 use crate::server::features::catalog::entry_in;
 use crate::server::features::catalog::{Catalog, Entries, Found, duplicate_of, find_in, owner, position};
@@ -143,8 +143,8 @@ impl Sealed for Prompts<'_> {
         }
     }
 
-    fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
-        self.list_changed.then_some((Change::Prompts, methods::PROMPTS_LIST_CHANGED.name))
+    fn change_notification(&self) -> Option<(ChangeSet, &'static str)> {
+        self.list_changed.then_some((ChangeSet::PROMPTS, methods::PROMPTS_LIST_CHANGED.name))
     }
 
     fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {

@@ -10,7 +10,7 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::protocol::uri_template;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed};
+use crate::server::feature::{Feature, OwnResults, Received, Request, Sealed};
 #[cfg(feature = "alloc")]
 use crate::server::features::catalog::entry_in;
 use crate::server::features::catalog::{Catalog, Entries, Found, JOINS, duplicate_of, find_in, position};
@@ -208,8 +208,8 @@ impl Sealed for Resources<'_> {
         }
     }
 
-    fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
-        self.list_changed.then_some((Change::Resources, methods::RESOURCES_LIST_CHANGED.name))
+    fn change_notification(&self) -> Option<(ChangeSet, &'static str)> {
+        self.list_changed.then_some((ChangeSet::RESOURCES, methods::RESOURCES_LIST_CHANGED.name))
     }
 
     fn declares_subscribe(&self) -> bool {

@@ -16,7 +16,7 @@ use crate::server::argument_chunks::{ArgumentHook, handle_streamed};
 use crate::server::call::Call;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed, write_list_capability};
+use crate::server::feature::{Feature, OwnResults, Received, Request, Sealed, write_list_capability};
 #[cfg(feature = "alloc")]
 use crate::server::features::catalog::entry_in;
 use crate::server::features::catalog::{Catalog, Entries, Found, duplicate_of, find_in, owner, position};
@@ -257,8 +257,8 @@ impl Sealed for Tools<'_> {
         self.argument_hook
     }
 
-    fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
-        self.list_changed.then_some((Change::Tools, methods::TOOLS_LIST_CHANGED.name))
+    fn change_notification(&self) -> Option<(ChangeSet, &'static str)> {
+        self.list_changed.then_some((ChangeSet::TOOLS, methods::TOOLS_LIST_CHANGED.name))
     }
 
     fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {

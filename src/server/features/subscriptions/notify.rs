@@ -166,16 +166,16 @@ fn write_lists(state: &mut ServerState<'_>) -> Option<()> {
     let (config, mut slot) = (state.config, 0);
     while let Some((ticket, _, mut flags)) = next_listener(state, &mut slot) {
         for feature in config.features {
-            let Some((change, method)) = feature.change_notification() else { continue };
-            if flags.any(change.list()) {
+            let Some((list, method)) = feature.change_notification() else { continue };
+            if flags.any(list) {
                 send(state, ticket, &mut |out, id| {
                     begin_notification(out, method);
                     write_subscription_meta(out, id);
                     out.token("}}");
                 })?;
                 // Several features may have the same list.
-                flags.remove(change.list());
-                pending(state, ticket)?.remove(change.list());
+                flags.remove(list);
+                pending(state, ticket)?.remove(list);
             }
         }
     }
