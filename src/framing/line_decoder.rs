@@ -178,6 +178,11 @@ impl<'b> LineDecoder<'b> {
         self.line_with(|| None)
     }
 
+    /// Returns whether a line is complete and not released.
+    pub(crate) fn has_line(&self) -> bool {
+        self.line.is_some()
+    }
+
     /// Returns the current line like [`line`](LineDecoder::line). The scanner skips repetitions of the object that
     /// `known` returns: see [`Scanner::feed_with`].
     #[inline]

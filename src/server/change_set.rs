@@ -5,11 +5,12 @@
 
 use crate::framing::outbound_message::OutboundMessageKind;
 use crate::json::Writer;
+use crate::server::Server;
 use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
 
-/// A set of flags: one for each changed list of the session, one for tasks, and two for features. The filter and the
-/// pending changes of a subscription are such sets, too.
+/// A set of flags: one for each changed list of the session, one for tasks, two for features, and two for the order of
+/// changes and lines. The filter and the pending changes of a subscription are such sets, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ChangeSet(u8);
 
@@ -18,6 +19,10 @@ impl ChangeSet {
     pub(crate) const TOOLS: ChangeSet = ChangeSet(1);
     pub(crate) const RESOURCES: ChangeSet = ChangeSet(2);
     pub(crate) const PROMPTS: ChangeSet = ChangeSet(4);
+    /// A pending message has taken space before a line that waits for space.
+    const LINE_PASSED: ChangeSet = ChangeSet(8);
+    /// A change has followed `LINE_PASSED`: the next space is for the line.
+    const LINE_FIRST: ChangeSet = ChangeSet(16);
     /// Messages about tasks are pending.
     pub(crate) const TASKS_PENDING: ChangeSet = ChangeSet(32);
     /// Subscriptions of the stateless era exist, or have existed.
@@ -28,10 +33,15 @@ impl ChangeSet {
     /// Pending messages that the server writes before it handles a notification of the client.
     pub(crate) const ANY_PENDING: ChangeSet = ChangeSet(32 | 128);
 
+    /// The flags of pending messages.
+    const MESSAGES: ChangeSet = ChangeSet(1 | 2 | 4 | 32 | 128);
+
     /// The flags of the session. The other flags belong to the connection.
     const LISTS: ChangeSet = ChangeSet(1 | 2 | 4);
 
     pub(crate) const FEATURE_FLAGS: ChangeSet = ChangeSet(64 | 128);
+
+    const LINE_FLAGS: ChangeSet = ChangeSet(8 | 16);
 
     pub(crate) fn any(self, other: ChangeSet) -> bool {
         self.0 & other.0 != 0
@@ -39,6 +49,12 @@ impl ChangeSet {
 
     pub(crate) fn add(&mut self, other: ChangeSet) {
         self.0 |= other.0;
+    }
+
+    /// Gives the next space to the line that waits, if a pending message has passed this line. Call this function for
+    /// each change.
+    pub(crate) fn schedule_line(&mut self) {
+        self.0 |= (self.0 & ChangeSet::LINE_PASSED.0) << 1;
     }
 
     pub(crate) fn remove(&mut self, other: ChangeSet) {
@@ -66,11 +82,39 @@ impl Change<'_> {
     }
 }
 
+impl Server<'_> {
+    /// Writes pending change notifications and messages about tasks, while the output has space. Returns `true` if a
+    /// task caused an event.
+    pub(super) fn write_changes(&mut self) -> bool {
+        self.state.change_writer.is_some_and(|write| write(self))
+    }
+
+    /// Writes pending messages, unless the space is for a line.
+    ///
+    /// Pending messages precede a line that waits for space. Once such a message was written, further changes wait for
+    /// the line. Otherwise a line would wait forever if changes are more frequent than the client reads.
+    fn write_changes_or_yield(&mut self) -> bool {
+        let Server { input, state } = self;
+        let changes = &mut state.pending_changes;
+        if !input.has_line() {
+            changes.remove(ChangeSet::LINE_FLAGS);
+        } else if changes.any(ChangeSet::MESSAGES) && state.peer.reserve_response() {
+            if changes.any(ChangeSet::LINE_FIRST) {
+                changes.remove(ChangeSet::LINE_FLAGS);
+                return false;
+            }
+            changes.add(ChangeSet::LINE_PASSED);
+        }
+        state.write_all_changes()
+    }
+}
+
 impl ServerState<'_> {
     /// Records a change, and passes the change to every feature. Sets the flag of a list only if a feature declares
     /// `listChanged` for the list.
     pub(crate) fn record_change(&mut self, change: Change<'_>) {
         self.enable_change_writer();
+        self.pending_changes.schedule_line();
         let config = self.config;
         for feature in config.features {
             if let Some((list, _)) = feature.change_notification()
@@ -85,13 +129,7 @@ impl ServerState<'_> {
     /// Enables the writer of change notifications and of messages about tasks. Servers that never call this function do
     /// not link the writer.
     pub(crate) fn enable_change_writer(&mut self) {
-        self.change_writer = Some(|state| state.write_all_changes());
-    }
-
-    /// Writes pending change notifications and messages about tasks, while the output has space. Returns `true` if a
-    /// task caused an event.
-    pub(crate) fn write_changes(&mut self) -> bool {
-        self.change_writer.is_some_and(|write| write(self))
+        self.change_writer = Some(|server| server.write_changes_or_yield());
     }
 
     /// Writes messages about tasks, list notifications for the session, then the notifications of features. Stops and

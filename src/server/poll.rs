@@ -96,7 +96,7 @@ impl Server<'_> {
         if self.state.peer.report_writable && self.emit_writable() {
             return true;
         }
-        if self.state.write_changes() {
+        if self.write_changes() {
             return true;
         }
         if self.state.keep_alive_hooks.is_some_and(|hooks| (hooks.advance)(self)) {
@@ -259,7 +259,7 @@ impl Server<'_> {
         if ended && self.input.line().is_none() {
             self.state.peer.lifecycle.apply(Trigger::EndOfInput);
             // Write the final response of every subscription.
-            if self.state.write_changes() {
+            if self.write_changes() {
                 return true;
             }
         }

@@ -19,7 +19,6 @@ use crate::protocol::level::Level;
 use crate::protocol::methods;
 use crate::protocol::objects::log_message::write_log;
 use crate::protocol::revision::{Revision, WireFeature};
-use crate::server::Ending;
 use crate::server::batch::{Batch, BatchHooks, Batches};
 use crate::server::change_set::ChangeSet;
 use crate::server::chunks::ChunkHook;
@@ -38,6 +37,7 @@ use crate::server::session::OutboundSession;
 use crate::server::tasks::hooks::TaskHooks;
 use crate::server::tasks::table::TaskStorage;
 use crate::server::write_message::{begin_result, id_or_missing, write_error};
+use crate::server::{Ending, Server};
 use crate::time::Millis;
 
 /// The session that the handshake negotiated.
@@ -128,7 +128,7 @@ pub(crate) struct ServerState<'b> {
     /// Writer of change notifications and of messages about tasks. Set by `enable_change_writer`: at the first change,
     /// at the first `subscriptions/listen`, or when the server gets a task table. A program that never calls the
     /// function does not link the writer.
-    pub(crate) change_writer: Option<fn(&mut ServerState<'_>) -> bool>,
+    pub(crate) change_writer: Option<fn(&mut Server<'_>) -> bool>,
     /// The event that `event` returns next.
     pub(crate) pending_event: Option<PendingEvent>,
     pub(crate) peer: Peer<'b, role::Server>,

@@ -2,13 +2,14 @@
 
 use crate::support::server::tools::CONFIG;
 use crate::support::server::{Setup, hello};
+use crate::support::transport::{feed, take};
 use mcp_proto::Revision;
 use mcp_proto::input::ListRoots;
 use mcp_proto::server::{
-    Event, Feature, RequestOptions, Resource, Resources, SecondInitialize, Server, ServerConfig,
+    Change, Event, Feature, RequestOptions, Resource, Resources, SecondInitialize, Server, ServerConfig,
     Subscriptions, Tool, Tools,
 };
-use mcp_proto::{Action, Machine, Millis};
+use mcp_proto::{Action, Buffer, Machine, Millis};
 
 fn session() -> Setup {
     Setup::new(CONFIG).session(Revision::V2025_11_25)
@@ -112,13 +113,13 @@ fn error_of_an_expired_request_precedes_a_change() {
     }
 }
 
+static TOOLS: Tools<'static> = Tools::new(&[Tool::new("t", "{}")]).list_changed();
+static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("lib:log", "log")]).subscribe();
+static FEATURES: [&dyn Feature; 3] = [&RESOURCES, &Subscriptions, &TOOLS];
+const BOTH: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
+
 #[test]
 fn subscription_gets_lists_then_resources_then_its_end() {
-    static TOOLS: Tools<'static> = Tools::new(&[Tool::new("t", "{}")]).list_changed();
-    static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("lib:log", "log")]).subscribe();
-    static FEATURES: [&dyn Feature; 3] = [&RESOURCES, &Subscriptions, &TOOLS];
-    const BOTH: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
-
     let filter = r#"{"toolsListChanged":true,"resourceSubscriptions":["lib:log"]}"#;
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let tag = r#""_meta":{"io.modelcontextprotocol/subscriptionId":1}"#;
@@ -184,4 +185,59 @@ fn restart_is_reported_before_new_client_and_lost_requests() {
     }
     run_until_idle(&mut server, &mut heard);
     assert_eq!(heard, ["connected", "ready", "restarted", "connected", "answered"]);
+}
+
+#[test]
+fn changes_faster_than_output_alternate_with_responses() {
+    let requests: String =
+        (7..10).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")).collect();
+    let response = |id: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n");
+    let change = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n";
+    let expected =
+        [change, change, &response(7), change, &response(8), change, &response(9), change, change].concat();
+    for size in [1024, 65536] {
+        let mut server = Server::new(&CONFIG, Buffer::grown(1024), vec![0; size].leak()).unwrap();
+        let initialize = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}}\n",
+            hello("2025-11-25")
+        );
+        for line in [&initialize, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"] {
+            feed(&mut server, Millis(0), line.as_bytes());
+            run_until_idle(&mut server, &mut Vec::new());
+        }
+        feed(&mut server, Millis(0), requests.as_bytes());
+        let mut output = Vec::new();
+        for step in 0..1000 {
+            if step % 20 == 0 {
+                server.changed(Change::Tools);
+            }
+            output.extend(take(&mut server, Millis(0), 1));
+        }
+        assert!(output.starts_with(expected.as_bytes()), "{size}: {}", String::from_utf8_lossy(&output));
+    }
+}
+
+#[test]
+fn subscription_to_frequent_changes_can_be_cancelled() {
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let filter = r#"{"toolsListChanged":true,"resourceSubscriptions":["lib:log"]}"#;
+    let listen = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{{{meta},\"notifications\":{filter}}}}}\n"
+    );
+    let mut server = Server::new(&BOTH, Buffer::grown(1024), vec![0; 1024].leak()).unwrap();
+    server = server.in_flight_grown(1).unwrap().subscription_buffer(Buffer::grown(100));
+    feed(&mut server, Millis(0), listen.as_bytes());
+    run_until_idle(&mut server, &mut Vec::new());
+    let cancel =
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n";
+    feed(&mut server, Millis(0), cancel.as_bytes());
+    for _ in 0..1000 {
+        server.changed(Change::Tools);
+        server.changed(Change::Resource("lib:log"));
+        match server.poll(Millis(0)) {
+            Action::Io(io) => io.split().0.sent(1),
+            _ => return assert!(matches!(server.event(), Some(Event::Cancelled { .. }))),
+        }
+    }
+    panic!("not cancelled");
 }

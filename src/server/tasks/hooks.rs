@@ -268,6 +268,7 @@ impl ServerState<'_> {
     /// Records a change of a task: its time, and its pending notifications.
     pub(super) fn touch_task(&mut self, table: &mut TaskTable<'_>, ticket: Ticket) {
         table.touch(ticket, self.peer.now);
+        self.pending_changes.schedule_line();
         self.pending_changes.add(ChangeSet::TASKS_PENDING);
         if let Some(id) = table.id(ticket) {
             self.registry.mark_changed(SubjectKind::Task, id.as_str());
