@@ -5,6 +5,7 @@
 
 use crate::framing::outbound_message::OutboundMessageKind;
 use crate::json::Writer;
+use crate::peer::lifecycle::State;
 use crate::server::Server;
 use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
@@ -111,8 +112,11 @@ impl Server<'_> {
 
 impl ServerState<'_> {
     /// Records a change, and passes the change to every feature. Sets the flag of a list only if a feature declares
-    /// `listChanged` for the list.
+    /// `listChanged` for the list. No effect while the connection ends, because changes could delay the end.
     pub(crate) fn record_change(&mut self, change: Change<'_>) {
+        if self.peer.lifecycle.state() == State::Draining {
+            return;
+        }
         self.enable_change_writer();
         self.pending_changes.schedule_line();
         let config = self.config;

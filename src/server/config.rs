@@ -79,7 +79,8 @@ pub struct Limits {
     ///
     /// The period starts at the end of the input, at [`Server::shutdown`](crate::Server::shutdown), or at the client's
     /// `shutdown` request. Requests in flight may finish until the period expires. The client then has a second period
-    /// of the same length to read the remaining output. The second period restarts whenever the client reads.
+    /// of the same length to read the remaining output. The second period restarts whenever the client reads. In the
+    /// second period, the server accepts no further input.
     pub grace: Millis,
     /// The maximum number of consecutive error responses without an id. Default: eight.
     ///

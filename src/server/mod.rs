@@ -306,7 +306,7 @@ impl Server<'_> {
     ///
     /// After the handshake, the server notifies the client of a changed list if the feature with this list declared
     /// `listChanged`. With [`Subscriptions`] or [`AuthorizedSubscriptions`], the server also notifies every
-    /// subscription to that list or resource.
+    /// subscription to that list or resource. A change has no effect while the connection ends.
     pub fn changed(&mut self, change: Change<'_>) {
         self.state.record_change(change);
     }

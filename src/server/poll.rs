@@ -287,7 +287,13 @@ impl Server<'_> {
         }
         // Output drains only while the client reads, so each transmission restarts the period. If the output is empty in
         // the phase `InputEnded`, an open chunked response blocks a line.
-        let ending = if draining { Ending::Flushing } else { Ending::InputEnded };
+        let ending = if draining {
+            // Responses to further input could delay the end.
+            self.input.end();
+            Ending::Flushing
+        } else {
+            Ending::InputEnded
+        };
         if self.state.peer.output.take_sent_flag() || self.state.ending != ending {
             self.set_ending(ending);
         } else if self.state.ending_deadline <= self.state.peer.now {

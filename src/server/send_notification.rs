@@ -4,6 +4,7 @@ use crate::error::SendError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing};
 use crate::json::{WriteBody, Writer};
 use crate::peer::Peer;
+use crate::peer::lifecycle::State;
 use crate::peer::request::Inbound;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
@@ -45,8 +46,8 @@ impl Server<'_> {
     /// client finds the request.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has ended, or is not deferred. [`SendError::Busy`], [`SendError::Unwritable`]:
-    /// as for [`notify`](Server::notify).
+    /// [`SendError::Gone`]: the request has ended, or is not deferred, or the subscription ends with the connection.
+    /// [`SendError::Busy`], [`SendError::Unwritable`]: as for [`notify`](Server::notify).
     pub fn notify_subscription(
         &mut self,
         ticket: Ticket,
@@ -81,7 +82,8 @@ impl ServerState<'_> {
         method: &str,
         params: &mut dyn WriteBody,
     ) -> Result<(), SendError> {
-        let inbound = self.peer.in_flight.inbound(ticket).filter(|inbound| may_notify(inbound));
+        let ends = self.peer.lifecycle.state() == State::Draining;
+        let inbound = self.peer.in_flight.inbound(ticket).filter(|inbound| may_notify(inbound, ends));
         let stream = inbound.ok_or(SendError::Gone)?.stream;
         let routing = Routing::on_subscription(OutboundMessageKind::Notification, stream);
         self.ensure_response_space()?;
@@ -108,9 +110,9 @@ impl ServerState<'_> {
     }
 }
 
-/// Returns whether the server may still send notifications of this request. No notification may follow the response
-/// that ends a subscription.
-fn may_notify(inbound: &Inbound<Context>) -> bool {
-    let is_answered = inbound.subscription().is_some_and(|[_, flags]| flags.any(ChangeSet::SUBSCRIBED));
-    inbound.state.is_deferred() && !is_answered
+/// Returns whether the application may still send notifications of this request. No notification may follow the
+/// response that ends a subscription, or delay this response when the connection `ends`.
+fn may_notify(inbound: &Inbound<Context>, ends: bool) -> bool {
+    let has_ended = |[_, flags]: [ChangeSet; 2]| ends || flags.any(ChangeSet::SUBSCRIBED);
+    inbound.state.is_deferred() && !inbound.subscription().is_some_and(has_ended)
 }

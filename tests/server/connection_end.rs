@@ -4,7 +4,7 @@ use super::batches::{self, cancel, error, gets, ping, pong, sends, text, tool};
 use crate::support::server::tools::CONFIG;
 use crate::support::server::{Setup, hello};
 use crate::support::transport::feed;
-use mcp_proto::server::Server;
+use mcp_proto::server::{Change, Event, Server, ServerConfig, Slot, Subscriptions};
 use mcp_proto::{Action, KeepAlive, Millis, Revision};
 
 fn session() -> Setup {
@@ -221,4 +221,89 @@ fn requests_while_draining_are_refused_in_the_order_of_arrival() {
             refused("2"),
         ));
     }
+}
+
+const READY: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}";
+
+/// Returns a server with a complete handshake.
+fn ready_server() -> Server<'static> {
+    let mut server = Server::new(&CONFIG, vec![0; 1024].leak(), vec![0; 1024].leak()).unwrap();
+    let initialize = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}}",
+        hello("2025-11-25")
+    );
+    for line in [&initialize, READY] {
+        feed(&mut server, Millis(0), format!("{line}\n").as_bytes());
+        while run_step(&mut server, Millis(0), usize::MAX) > 0 {}
+    }
+    server
+}
+
+/// Polls once, and takes at most `most` bytes of output. Returns the number of bytes, or 1 for an event.
+fn run_step(server: &mut Server<'_>, now: Millis, most: usize) -> usize {
+    match server.poll(now) {
+        Action::Io(io) => {
+            let out = io.split().0;
+            let count = out.bytes().len().min(most);
+            out.sent(count);
+            count
+        }
+        Action::Event => server.event().map_or(0, |_| 1),
+        Action::Closed => 0,
+    }
+}
+
+#[test]
+fn changes_do_not_delay_the_end() {
+    for is_shutdown in [false, true] {
+        let mut server = ready_server();
+        server.changed(Change::Tools);
+        match is_shutdown {
+            true => server.shutdown(Millis(0)),
+            false => crate::support::transport::end_input(&mut server, Millis(0)),
+        }
+        for _ in 0..200 {
+            run_step(&mut server, Millis(0), 1);
+            server.changed(Change::Tools);
+        }
+        assert!(matches!(server.poll(Millis(0)), Action::Closed), "shutdown: {is_shutdown}");
+    }
+}
+
+#[test]
+fn requests_of_the_client_do_not_delay_the_end() {
+    let mut server = ready_server();
+    server.shutdown(Millis(0));
+    let requests = format!("{}\n", ping("1")).repeat(100).into_bytes();
+    for now in 0..10_000 {
+        if let Action::Closed = server.poll(Millis(now)) {
+            return;
+        }
+        if let Action::Io(io) = server.poll(Millis(now)) {
+            crate::support::transport::give_input(io.split().1, 41, &mut &requests[..]);
+        }
+        run_step(&mut server, Millis(now), 1);
+    }
+    panic!("not closed");
+}
+
+#[test]
+fn notifications_of_a_subscription_do_not_delay_the_end() {
+    static CONFIG: ServerConfig<'_> = ServerConfig::new("s", "1").features(&[&Subscriptions]);
+    let (mut rx, mut tx, mut slots, mut text) = ([0; 1024], [0; 1024], [Slot::EMPTY; 1], [0; 16]);
+    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
+    let mut server = server.in_flight(&mut slots, &mut text).unwrap();
+    let listen = r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    feed(&mut server, Millis(0), format!("{listen}\n").as_bytes());
+    let Action::Event = server.poll(Millis(0)) else { panic!("no event") };
+    let Some(Event::Listening(listening)) = server.event() else { panic!("no subscription") };
+    let ticket = listening.ticket();
+    while run_step(&mut server, Millis(0), usize::MAX) > 0 {}
+    server.notify_subscription(ticket, "own/note", |_| {}).unwrap();
+    server.shutdown(Millis(0));
+    for _ in 0..100 {
+        let _ = server.notify_subscription(ticket, "own/note", |_| {});
+        run_step(&mut server, Millis(0), usize::MAX);
+    }
+    assert!(matches!(server.poll(Millis(0)), Action::Closed));
 }

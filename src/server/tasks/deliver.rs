@@ -11,6 +11,7 @@ use crate::peer::tasks::table::{TaskData, TaskState, TaskTable, TaskTicket};
 use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
 use crate::rpc::begin_notification;
+use crate::server::Ending;
 use crate::server::change_set::ChangeSet;
 use crate::server::features::subscriptions::notify::write_subscription_meta;
 use crate::server::features::subscriptions::registry::SubjectKind;
@@ -51,9 +52,13 @@ pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
     if !table.is_pending {
         return false;
     }
-    let sent = notify_sessions(state, table)
-        .and_then(|()| respond_to_waiting(state, table))
-        .and_then(|()| notify_listeners(state, table));
+    // After the grace period, only the remaining output is sent.
+    let sent = match state.ending {
+        Ending::Flushing => Ok(()),
+        _ => notify_sessions(state, table)
+            .and_then(|()| respond_to_waiting(state, table))
+            .and_then(|()| notify_listeners(state, table)),
+    };
     match sent {
         // Keep removed tasks while messages are queued, because the cancellation of an input request needs the id of
         // its task.

@@ -11,11 +11,11 @@ use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::Input;
 use crate::protocol::objects::tool_result::ToolResult;
 use crate::protocol::revision::Revision;
-use crate::server::Server;
 use crate::server::reply::StateAccess;
 use crate::server::server_state::ServerState;
 use crate::server::tasks::input::cancel_input_requests;
 use crate::server::write_message::{once_tool_result, write_error_message};
+use crate::server::{Ending, Server};
 
 /// The outcome of a task whose result the application keeps: see [`Task::finish`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -98,7 +98,8 @@ impl Task<'_> {
     /// # Errors
     /// [`SendError::NotWanted`]: the revision has no progress of tasks, the call has no progress token, or `progress`
     /// has not grown. [`SendError::NotConnected`]: the client has not completed the handshake of the task's revision,
-    /// or the session of the task has ended and no client waits for the result.
+    /// or the session of the task has ended and no client waits for the result, or the grace period of an ending
+    /// connection has expired.
     /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages.
     /// [`SendError::Unwritable`]: the message is too large.
     pub fn progress(
@@ -220,6 +221,9 @@ impl ServerState<'_> {
         let key = progress.sort_key();
         if token.is_empty() || key <= data.last_progress {
             return Err(SendError::NotWanted);
+        }
+        if self.ending == Ending::Flushing {
+            return Err(SendError::NotConnected);
         }
         let kind = OutboundMessageKind::Notification;
         let (routing, _) = self.task_routing(ticket, data, kind, ClientCapabilities::NONE)?;

@@ -187,3 +187,32 @@ fn task_is_notified_before_its_subscription_ends_within_a_batch() {
     let ended = messages.iter().position(|message| message["id"] == 70).unwrap();
     assert!(statuses[..ended].contains(&&json!("completed")), "{messages:?}");
 }
+
+#[test]
+fn messages_about_tasks_do_not_delay_the_end() {
+    let mut modern = Host::extension();
+    let id = modern.create();
+    listen(&mut modern, &[&id]);
+    let mut session = Host::new(&CONFIG, Some(table().notify_sessions())).session("2025-11-25");
+    session.request("tools/call", json!({"name": "optional", "task": {}, "_meta": {"progressToken": "p"}}));
+    for mut host in [modern, session] {
+        let ticket = host.last();
+        host.server.shutdown(Millis(0));
+        let is_closed = (0..5000u32).any(|step| {
+            let mut task = host.server.task(ticket).unwrap();
+            task.set_message("half").unwrap();
+            let _ = task.progress(step + 1, None, "");
+            match host.server.poll(Millis(step.into())) {
+                Action::Closed => true,
+                Action::Event => host.server.event().is_none(),
+                Action::Io(io) => {
+                    let out = io.split().0;
+                    let length = out.bytes().len();
+                    out.sent(length);
+                    false
+                }
+            }
+        });
+        assert!(is_closed, "the grace period is two seconds");
+    }
+}
