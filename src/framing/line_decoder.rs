@@ -126,10 +126,6 @@ impl<'b> LineDecoder<'b> {
         self.message_framing = Some(&WHOLE_MESSAGES);
     }
 
-    pub(crate) fn set_id_limit(&mut self, limit: usize) {
-        self.id_limit = to_u16(limit);
-    }
-
     pub(super) fn id_limit(&self) -> usize {
         self.id_limit.into()
     }

@@ -206,10 +206,9 @@ fn read(input: &mut LineDecoder<'_>, text: &str) {
 }
 
 #[test]
-fn id_limit_may_change_after_construction() {
+fn oversized_line_keeps_its_id_up_to_the_limit() {
     let mut buffer = [0; 40];
-    let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 3);
-    decoder.set_id_limit(5);
+    let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 5);
     assert_eq!(decoder.limit(), 40);
     for (id, fits) in [(12345, true), (123_456, false)] {
         let text = std::format!("{{\"id\":{id},\"x\":\"{}\"}}\n", "x".repeat(60));

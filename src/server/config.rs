@@ -58,10 +58,10 @@ pub struct ServerConfig<'i> {
 #[non_exhaustive]
 pub struct Limits {
     /// The maximum length of a request id as JSON text, in bytes. For a string, the length includes the quotes.
-    /// Default: 64. The upper bound is 65,535.
+    /// Default: 64. The id of an oversized line has an upper bound of 65,535.
     ///
-    /// A request with a longer id gets an error without an id. If the server has slots, an id must also fit into the
-    /// text of a slot.
+    /// A request with a longer id gets an error without an id. To be deferred, a request needs an id that also fits
+    /// into the text of a slot.
     pub id: usize,
     /// The maximum nesting of a message. Default and upper bound: 128.
     pub depth: u8,

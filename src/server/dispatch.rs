@@ -73,7 +73,7 @@ pub(crate) fn handle_message(
         Class::Request => {
             spans.id = scanner.span(Member::Id);
             let id = rpc::view(line, spans.id).bytes();
-            let limit = state.id_limit();
+            let limit = state.config.limits.id;
             if id.len() > limit {
                 // The request counts as an invalid message, because its error has no id. `refuse` limits errors
                 // without an id.
@@ -154,7 +154,7 @@ impl ServerState<'_> {
         error: ProtocolError,
         detail: Option<&dyn WriteText>,
     ) -> Received {
-        let id = if id.len() <= self.id_limit() { id } else { b"" };
+        let id = if id.len() <= self.config.limits.id { id } else { b"" };
         // Errors within a batch have no limit, because they share one line. Errors on a stream have no limit either,
         // because the transport expects one response to each request.
         if id.is_empty() && !self.batches.in_line() && stream == StreamId::NONE {

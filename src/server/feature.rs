@@ -277,10 +277,15 @@ impl<'r, 'b> Request<'r, 'b> {
         self.refuse(ProtocolError::UnknownMethod, &method)
     }
 
-    /// Responds that every slot is taken.
+    /// Responds that every slot is taken or, if a slot is free, that the id does not fit into the text of a slot.
     #[cold]
     pub(crate) fn refuse_full(&mut self) -> Received {
-        let error = ProtocolError::TooManyInFlight { limit: self.state.peer.in_flight.limit() };
+        let in_flight = &self.state.peer.in_flight;
+        let limit = in_flight.limit();
+        let error = match in_flight.len() < limit {
+            true => ProtocolError::IdTooLong { limit: in_flight.text_limit() },
+            false => ProtocolError::TooManyInFlight { limit },
+        };
         self.state.write_error_response(&self.pending, error, None);
         self.state.fail(error)
     }

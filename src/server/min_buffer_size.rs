@@ -31,7 +31,7 @@ const MAX_ERROR: usize = concat!(
 impl ServerState<'_> {
     /// Returns the minimum space for an error response with id and framing, in bytes.
     pub(crate) fn min_error_size(&self) -> usize {
-        MIN_ERROR.saturating_add(self.id_limit()).saturating_add(self.peer.output.overhead())
+        MIN_ERROR.saturating_add(self.config.limits.id).saturating_add(self.peer.output.overhead())
     }
 }
 

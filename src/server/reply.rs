@@ -318,8 +318,8 @@ impl<'a> Reply<'a> {
         self.state.with(&mut |state: &mut ServerState<'_>| state.peer.now = state.peer.now.max(now));
     }
 
-    /// Defers the response. Returns `None` if no slot is free, or if the request is a batch member while another batch
-    /// is open.
+    /// Defers the response. Returns `None` if no slot is free, if the id does not fit into the text of a slot, or if
+    /// the request is a batch member while another batch is open.
     pub(crate) fn defer(&mut self, time: Option<Millis>) -> Option<Ticket> {
         let Reply { state, pending, .. } = self;
         let mut ticket = None;

@@ -171,8 +171,9 @@ macro_rules! request_methods {
             /// this timeout.
             ///
             /// # Errors
-            /// Returns the request if no slot is free, or if the request is a batch member while another batch is open.
-            /// Respond to the returned request now, for example with [`busy`](Self::busy).
+            /// Returns the request if no slot is free, if the id does not fit into the text of a slot, or if the
+            /// request is a batch member while another batch is open. Respond to the returned request now, for example
+            /// with [`busy`](Self::busy).
             #[allow(clippy::result_large_err, reason = "boxing needs a heap, and some requests are small")]
             pub fn defer(mut self, time: Option<$crate::Millis>) -> Result<$crate::Ticket, $request<'a>> {
                 match self.parts.reply.defer(time) {

@@ -220,14 +220,6 @@ impl ServerState<'_> {
         Routing::in_session(kind, self.session_key)
     }
 
-    /// Returns the maximum length of a request id. If the server has slots, an id must also fit into the text of a
-    /// slot.
-    #[inline]
-    pub(crate) fn id_limit(&self) -> usize {
-        let (limit, slots) = (self.config.limits.id.min(u16::MAX.into()), &self.peer.in_flight);
-        if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
-    }
-
     /// Returns the hooks of batches. Returns `None` without a batch buffer or a session, or if the session's revision
     /// has no batches.
     pub(crate) fn batch_hooks(&self) -> Option<&'static BatchHooks> {

@@ -39,7 +39,7 @@ impl<'b> Server<'b> {
     ) -> Result<Server<'b>, ConfigError> {
         let (rx, output) = (rx.into(), TransmitBuffer::new(tx.into()));
         // The check needs much stack, so it runs before the large `Server` value exists.
-        check(config, config.limits.id, rx.limit(), &output)?;
+        check(config, rx.limit(), &output)?;
         Ok(Server::unchecked(config, rx, output))
     }
 
@@ -57,15 +57,15 @@ impl<'b> Server<'b> {
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        check(self.state.config, self.state.id_limit(), self.input.limit(), &self.state.peer.output)
+        check(self.state.config, self.input.limit(), &self.state.peer.output)
     }
 
     /// Lends storage for requests in flight.
     ///
     /// Each slot holds a deferred request, a request with a chunked response, a subscription of the stateless era, or a
     /// request that the server sent. Each slot has an equal share of `text`. The share stores the id and the progress
-    /// token of a deferred request. If both do not fit, the server stores no token, and the request cannot report
-    /// progress. Lend 80 bytes for each slot if a client may use UUIDs for both. Without slots,
+    /// token of a deferred request. A request whose id is longer than the share cannot be deferred. If only the id fits,
+    /// the request cannot report progress. Lend 80 bytes for each slot if a client may use UUIDs for both. Without slots,
     /// [`Call::defer`](crate::server::Call::defer), [`Call::chunked`](crate::server::Call::chunked) and
     /// [`Server::request`] always fail, and the server refuses `subscriptions/listen`.
     ///
@@ -104,14 +104,11 @@ impl<'b> Server<'b> {
         table.set_seed(self.state.peer.in_flight.seed());
         self.state.peer.in_flight = table;
         self.state.in_flight_hooks.get_or_insert(&INBOUND);
-        let part = self.state.peer.in_flight.text_limit();
-        if self.state.peer.in_flight.limit() > 0 {
-            if part < MIN_SLOT_TEXT {
-                return Err(ConfigError::TextTooSmall { needed });
-            }
-            self.input.set_id_limit(self.state.id_limit());
+        let in_flight = &self.state.peer.in_flight;
+        match in_flight.limit() > 0 && in_flight.text_limit() < MIN_SLOT_TEXT {
+            true => Err(ConfigError::TextTooSmall { needed }),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Sets the storage for the URIs of watched resources, for the feature
@@ -233,10 +230,10 @@ impl<'b> Server<'b> {
 #[inline(never)]
 pub(super) fn check(
     config: &ServerConfig<'_>,
-    id_limit: usize,
     rx: usize,
     output: &TransmitBuffer<'_>,
 ) -> Result<(), ConfigError> {
+    let id_limit = config.limits.id;
     let needed = LineDecoder::min_buffer_size(id_limit);
     if rx < needed {
         return Err(ConfigError::RxTooSmall { needed });

@@ -46,7 +46,7 @@ impl<'b> Server<'b> {
         tx: impl Into<Buffer<'b>>,
     ) -> Result<&'p mut Server<'b>, ConfigError> {
         let (rx, output) = (rx.into(), TransmitBuffer::new(tx.into()));
-        check(config, config.limits.id, rx.limit(), &output)?;
+        check(config, rx.limit(), &output)?;
         Ok(Server::write_to(place, config, rx, output))
     }
 
@@ -65,7 +65,7 @@ impl<'b> Server<'b> {
     ///
     /// # Errors
     /// As for [`in_flight`](Server::in_flight). After [`ConfigError::TextTooSmall`], the server uses the storage
-    /// nevertheless, and refuses an id that is longer than the share of a slot.
+    /// nevertheless.
     pub fn set_in_flight(&mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<(), ConfigError> {
         let needed = slots.len().saturating_mul(MIN_SLOT_TEXT);
         self.replace_in_flight(InFlight::lent(slots, text), needed)
@@ -77,7 +77,7 @@ impl<'b> Server<'b> {
     /// As for [`in_flight_grown`](Server::in_flight_grown).
     #[cfg(feature = "alloc")]
     pub fn set_in_flight_grown(&mut self, limit: usize) -> Result<(), ConfigError> {
-        self.replace_in_flight(InFlight::grown(limit, self.state.id_limit().saturating_mul(2)), 0)
+        self.replace_in_flight(InFlight::grown(limit, self.state.config.limits.id.saturating_mul(2)), 0)
     }
 
     /// Lends storage for watched URIs, like [`subscription_buffer`](Server::subscription_buffer).
@@ -150,12 +150,11 @@ mod tests {
                 let (mut slots, mut text) = ([Slot::EMPTY; 2], std::vec![0; text]);
                 if !in_place {
                     let server = Server::new(&CONFIG, &mut rx[..], &mut tx[..])?;
-                    return server.in_flight(&mut slots, &mut text).map(|server| server.state.id_limit());
+                    return server.in_flight(&mut slots, &mut text).map(drop);
                 }
                 let mut place = MaybeUninit::uninit();
                 let server = Server::init(&mut place, &CONFIG, &mut rx[..], &mut tx[..])?;
-                server.set_in_flight(&mut slots, &mut text)?;
-                Ok(server.state.id_limit())
+                server.set_in_flight(&mut slots, &mut text)
             };
             assert_eq!(setup(true), setup(false), "{rx} {tx} {text}");
         }

@@ -167,7 +167,8 @@ fn too_deep_message_is_answered_with_its_id() {
 #[test]
 fn error_echoes_ids_up_to_the_limit_only() {
     let (x, deep) = ("x".repeat(2000), "[".repeat(200) + &"]".repeat(200));
-    let setup = Setup::new(CONFIG).slots(4, 10).session(Revision::V2025_11_25).rx(&[300, 1024]);
+    let config = CONFIG.limits(Limits::DEFAULT.with_id(10));
+    let setup = Setup::new(config).session(Revision::V2025_11_25).rx(&[300, 1024]);
     for (id, carried) in [(r#""12345678""#, r#""12345678""#), (r#""123456789""#, "-")] {
         let error = format!("{carried} -32600");
         let cases = [

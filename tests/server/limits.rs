@@ -319,10 +319,18 @@ fn invalid_configuration_is_refused_by_new() {
 }
 
 #[test]
-fn little_slot_text_limits_the_id_length() {
+fn id_longer_than_the_slot_text_prevents_only_deferral() {
     let setup = Setup::new(CONFIG).slots(4, 10).session(Revision::V2025_11_25);
-    setup.check("> call \"12345678\" ping\n< result \"12345678\"");
-    setup.check("> call \"123456789\" ping\n< error - -32600 …\n! fault IdTooLong");
+    let defer = |id: &str| format!("> call {id} tools/call {{\"name\":\"defer\"}}\n! call defer {{}}\n");
+    setup.check(&format!("{}* deferred 1\n", defer("\"12345678\"")));
+    for id in ["\"123456789\"", &"9".repeat(64)] {
+        setup.check(&format!("> call {id} ping\n< result {id}\n> call {id} no/such\n< error {id} -32601 …\n! fault UnknownMethod\n"));
+        setup.check(&format!(
+            "{}! full\n< error {id} -32603 …\n* deferred 0\n> call {id} ping\n< result {id}\n",
+            defer(id)
+        ));
+    }
+    setup.check(&format!("> call {} ping\n< error - -32600 …\n! fault IdTooLong", "9".repeat(65)));
 }
 
 #[test]

@@ -96,6 +96,16 @@ fn invalid_filter_is_refused() {
 }
 
 #[test]
+fn listen_with_an_id_over_the_slot_text_is_refused() {
+    let open = |id: &str| format!("{}{}! listening [] []\n", listen(id, "{}"), acknowledged(id, "{}"));
+    let refused =
+        "< error \"123456789\" -32600 Invalid request: `id` is too long\n! fault IdTooLong\n* deferred 1\n";
+    both().slots(2, 10).check(&format!("{}{}{refused}", open("\"12345678\""), listen("\"123456789\"", "{}")));
+    let refused = "< error 2 -32603 Too many requests in flight (at most 1)\n! fault TooManyInFlight\n";
+    both().slots(1, 10).check(&format!("{}{}{refused}", open("1"), listen("2", "{}")));
+}
+
+#[test]
 fn listen_is_unknown_without_the_feature() {
     let unknown = "< error 1 -32601 Method not found: subscriptions/listen\n! fault UnknownMethod\n";
     Setup::new(BARE).check(&format!("{}{unknown}", listen("1", "{}")));

@@ -186,7 +186,7 @@ impl ServerState<'_> {
             out.token(r#"input_required,"inputRequests":"#);
         }
         out.token(END);
-        let taken = out.len().saturating_add(message).saturating_add(self.id_limit());
+        let taken = out.len().saturating_add(message).saturating_add(self.config.limits.id);
         self.peer.output.max_reply_content().saturating_sub(taken)
     }
 }
