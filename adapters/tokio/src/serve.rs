@@ -78,7 +78,7 @@ impl<'i> Serve<'i> {
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> Serve<'i> {
         let settings = ServerSettings { workers: 1024, ..ServerSettings::new(config) };
-        Serve { settings, stop: None, connections: 64, workers: None }
+        Serve { settings, stop: None, connections: 64, workers: None, on_start: None }
     }
 
     mcp_proto_handles::server_settings!('i);
