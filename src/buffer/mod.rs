@@ -72,6 +72,9 @@ const BUSY: Millis = Millis::MAX;
 
 impl<'b> Buffer<'b> {
     /// Creates a heap buffer that grows on demand, up to `limit` bytes.
+    ///
+    /// As a transmit buffer, `limit` is the maximum size of one message. If several messages wait, the buffer can grow
+    /// by another 64 KiB.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn grown(limit: usize) -> Buffer<'static> {

@@ -229,8 +229,8 @@ impl<'b> ClientState<'b> {
         RESERVE.max(tasks.saturating_add(ID_LIMIT)).saturating_add(self.peer.output.overhead())
     }
 
-    /// Returns the free space for a request, in bytes. While the server may send requests, this space excludes a
-    /// reserve for responses.
+    /// Returns the maximum size of a request that the client may write now, in bytes. While the server may send
+    /// requests, the free space excludes a reserve for responses.
     pub(crate) fn request_space(&self) -> usize {
         let reserve = if self.responds_to_requests() { RESERVE } else { 0 };
         self.peer.output.free().saturating_sub(reserve)

@@ -383,3 +383,32 @@ fn reset_forgets_requests_and_reuses_no_id() {
         harness.server_sends(r#"{"id":@again,"result":{}}"#).events(&["again: result {}"]).discard();
     });
 }
+
+#[test]
+fn request_is_at_most_as_long_as_the_limit_of_the_buffer() {
+    for grown in [false, true] {
+        let _context = FailureContext(format!("grown {grown}"));
+        Setup { tx: 700, grown, ..Setup::automatic() }.connected(|harness| {
+            let send = |harness: &mut ClientHarness, length: usize| {
+                let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(length));
+                let ticket = harness.client.call_json("t", &arguments, Options::DEFAULT)?;
+                harness.pump();
+                let line = harness.take_sent_lines().remove(0);
+                assert!(line.len() < 700, "{} bytes", line.len());
+                harness.cancel(ticket, "");
+                harness.discard();
+                Ok(())
+            };
+            assert_eq!(send(harness, 200), Ok(()));
+            for length in [700, 60_000, 70_000] {
+                assert_eq!(send(harness, length), Err(SendError::Unwritable), "{length}");
+                let long = "x".repeat(length);
+                if harness.is_handshake() {
+                    let sent = harness.client.notify("n", |out| out.field_string("a", &long));
+                    assert_eq!(sent, Err(SendError::Unwritable));
+                }
+            }
+            assert_eq!(send(harness, 200), Ok(()));
+        });
+    }
+}

@@ -252,9 +252,10 @@ impl<'b> TransmitBuffer<'b> {
         }
     }
 
-    /// Returns the number of free bytes, before and after the unsent ones.
+    /// Returns the number of free bytes, before and after the unsent ones, but at most the maximum size of a message.
     pub(crate) fn free(&self) -> usize {
-        self.buffer.limit().saturating_sub(self.unsent())
+        let free = self.buffer.limit().saturating_sub(self.unsent());
+        if self.buffer.is_lent() { free } else { free.min(self.max_message_size()) }
     }
 
     /// Shrinks the buffer of an idle connection: see [`Buffer::shrink_by_deadline`].

@@ -9,7 +9,7 @@ pub(crate) mod text;
 use std::sync::{Arc, Mutex};
 
 use mcp_proto::client::{ClientConfig, Event, Options, ServerRequest, Slot};
-use mcp_proto::{Action, Client, Direction, Millis, Observer, ProtocolError, SendError, Ticket};
+use mcp_proto::{Action, Buffer, Client, Direction, Millis, Observer, ProtocolError, SendError, Ticket};
 
 use super::transport::{Pace, PeerInput, Transport};
 pub(crate) use setup::{Setup, TIMES};
@@ -74,7 +74,8 @@ impl ClientHarness {
         let slots: &'static mut [Slot] = Box::leak(vec![Slot::EMPTY; setup.slots].into_boxed_slice());
         let notes = Notes::default();
         let observer: &'static mut Notes = Box::leak(Box::new(notes.clone()));
-        let mut client = Client::new(info, bytes(setup.rx), bytes(setup.tx))
+        let tx = if setup.grown { Buffer::grown(setup.tx) } else { bytes(setup.tx).into() };
+        let mut client = Client::new(info, bytes(setup.rx), tx)
             .unwrap()
             .in_flight(slots, bytes(setup.text))
             .observe(observer);

@@ -33,6 +33,8 @@ pub(crate) struct Setup {
     /// Whether the script can run in message mode.
     pub(crate) frames: bool,
     pub(crate) tx: usize,
+    /// Whether the transmit buffer grows on the heap up to `tx`.
+    pub(crate) grown: bool,
     pub(crate) slots: usize,
     /// Length of the text of all slots together, in bytes.
     pub(crate) text: usize,
@@ -57,7 +59,7 @@ impl Setup {
     pub(crate) fn new(connect: Connect) -> Setup {
         let info = ClientConfig::new("c", "1").connect(connect).timeouts(TIMES);
         let revision = Revision::V2025_11_25;
-        let (exact, frames, slots, text) = (false, true, 4, 512);
+        let (exact, frames, grown, slots, text) = (false, true, false, 4, 512);
         let (keep_alive, max_reply_size, task_table) = (None, None, None);
         Setup {
             info,
@@ -65,6 +67,7 @@ impl Setup {
             exact,
             frames,
             tx: 4096,
+            grown,
             slots,
             text,
             keep_alive,
