@@ -24,7 +24,7 @@ use crate::protocol::revision::{Era, Revision, Revisions, WireFeature};
 use crate::rpc::write_notification;
 use crate::time::Millis;
 
-use crate::client::config::ClientConfig;
+use crate::client::config::{ClientConfig, Connect};
 use crate::client::connect;
 use crate::client::keep_alive::KeepAliveHooks;
 use crate::client::method_properties::Method;
@@ -95,6 +95,8 @@ pub(crate) struct ClientState<'b> {
     /// The `_meta` of the response to `server/discover`. Most servers repeat it in each result.
     pub(crate) result_meta: [KnownObject; KNOWN_OBJECTS],
     pub(crate) keep_alive_hooks: Option<&'static KeepAliveHooks>,
+    /// The era in which the client connects, as configured or as `set_connect` narrowed it.
+    pub(crate) connect: Connect,
     pub(crate) connecting: Option<Connecting>,
     /// Whether `extend_connect` has extended the timeout of the connecting request.
     pub(crate) connect_extended: bool,
@@ -149,6 +151,7 @@ impl<'b> ClientState<'b> {
             meta_cache: MemberCache::new(),
             result_meta: [const { KnownObject::EMPTY }; KNOWN_OBJECTS],
             keep_alive_hooks: None,
+            connect: config.connect,
             connecting: None,
             connect_extended: false,
             unsent_connect: None,

@@ -62,6 +62,9 @@ pub enum Connect {
     ///
     /// A response that [lost bytes](crate::Receive::filled), but not its id, selects no era. The client then sends
     /// `server/discover` a second time, but not a third time.
+    ///
+    /// A server that exits when it receives `server/discover` ends the connection, and thus selects no era:
+    /// [`Client::set_connect`](crate::Client::set_connect) narrows the next connection to the handshake era.
     #[default]
     Automatic,
     /// Connects only in `2026-07-28`. The client still sends `server/discover` first, because a handshake server might

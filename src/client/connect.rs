@@ -47,14 +47,12 @@ pub(crate) type HandleConnectResponse = fn(&mut ClientState<'_>, &[u8], Outcome)
 impl ClientState<'_> {
     /// Sends the first connecting request. Emits `ConnectFailed` if the configuration has no revision to request.
     pub(crate) fn connect(&mut self) {
-        let (era, trigger) = match self.config.connect {
-            Connect::Handshake => (Revisions::HANDSHAKE, Trigger::Initialize),
-            Connect::Automatic | Connect::Stateless => (Revisions::STATELESS, Trigger::Probe),
-        };
-        match self.config.revisions.and(era).latest() {
-            Some(revision) => self.send_connect_request(revision, trigger),
-            None if self.config.connect == Connect::Automatic => self.fall_back(None),
-            None => self.fail_connect(PendingFailure::NoRevision),
+        match self.config.revisions.and(Revisions::STATELESS).latest() {
+            Some(revision) if self.connect != Connect::Handshake => {
+                self.send_connect_request(revision, Trigger::Probe);
+            }
+            None if self.connect == Connect::Stateless => self.fail_connect(PendingFailure::NoRevision),
+            _ => self.fall_back(None),
         }
     }
 
@@ -105,7 +103,7 @@ impl ClientState<'_> {
 
     /// Returns whether the client can fall back to the handshake after a probe.
     pub(crate) fn may_fall_back(&self) -> bool {
-        self.config.connect == Connect::Automatic
+        self.connect == Connect::Automatic
             && self.config.revisions.and(Revisions::HANDSHAKE).latest().is_some()
     }
 

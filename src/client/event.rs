@@ -157,6 +157,11 @@ pub enum ConnectFailure<'a> {
     /// No response within the timeout.
     TimedOut,
     /// The end of the connection, or of the stream of the connecting request, before a response of the server.
+    ///
+    /// Some servers of the handshake era exit when they receive `server/discover`. Start such a server again, and
+    /// connect with [`Client::set_connect`](crate::Client::set_connect) and [`Connect::Handshake`].
+    ///
+    /// [`Connect::Handshake`]: crate::client::Connect::Handshake
     Closed,
 }
 

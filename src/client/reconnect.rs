@@ -11,13 +11,42 @@ use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
 use crate::client::client_state::ClientState;
+use crate::client::config::Connect;
 use crate::client::method_properties::Method;
 use crate::client::pending_event::{PendingEvent, PendingOutcome, PendingResponse};
 use crate::client::request_data::NO_SEQUENCE;
 
 impl Client<'_> {
+    /// Sets the era of the next connection, if the configuration is [`Connect::Automatic`]. Otherwise without effect.
+    ///
+    /// Call this function before [`reconnect`](Client::reconnect) or [`reset`](Client::reset):
+    ///
+    /// - With [`Connect::Handshake`] after [`ConnectFailure::Closed`](crate::client::ConnectFailure::Closed), because
+    ///   some old servers exit when they receive `server/discover`.
+    /// - With the era of the last connection, so that the client does not probe again. A server of the handshake era
+    ///   that ignores the probe otherwise delays each connection by the [probe
+    ///   timeout](crate::client::Timeouts::probe).
+    ///
+    /// ```
+    /// use mcp_proto::client::{Client, Connect, ConnectFailure, Event};
+    ///
+    /// /// Returns whether the caller should start the server again, and then call `client.reconnect()`.
+    /// fn on_event(client: &mut Client<'_>) -> bool {
+    ///     let is_old = matches!(client.event(), Some(Event::ConnectFailed(ConnectFailure::Closed)));
+    ///     if is_old {
+    ///         client.set_connect(Connect::Handshake);
+    ///     }
+    ///     is_old
+    /// }
+    /// ```
+    pub fn set_connect(&mut self, connect: Connect) {
+        if self.state.config.connect == Connect::Automatic {
+            self.state.connect = connect;
+        }
+    }
+
     /// Starts a new connection on the same buffers. The new connection must lead to the same server or to an equivalent
-    /// server. The client connects by itself.
+    /// server. The client connects by itself, in the configured era or in that of [`set_connect`](Client::set_connect).
     ///
     /// The tickets of open [subscriptions](Client::listen) remain valid. After connecting, the client sends each
     /// subscription again, and the server acknowledges the subscription again. The client emits no events for changes

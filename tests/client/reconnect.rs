@@ -1,7 +1,7 @@
 //! Reconnecting: subscriptions keep their tickets, other requests end.
 use super::order::fill;
 use crate::support::client::{ClientHarness, Setup};
-use mcp_proto::client::{Event, Filter, Options};
+use mcp_proto::client::{Connect, Event, Filter, Options};
 use mcp_proto::{Action, ClientCapabilities as C, Millis, SendError, State, Ticket};
 
 const DEFAULT: Options = Options::DEFAULT;
@@ -308,5 +308,55 @@ fn only_read_requests_are_retryable() {
             Some(Event::Response(end)) => assert!(!end.is_retryable(), "the request got a response"),
             other => panic!("{other:?}"),
         }
+    });
+}
+
+/// Reconnects with `initialize` alone.
+fn connects_with_handshake_only(harness: &mut ClientHarness) {
+    harness.reconnect();
+    let lines = harness.take_sent_lines();
+    assert!(lines.len() == 1 && lines[0].contains(r#""method":"initialize""#), "{lines:?}");
+    harness.server_sends(
+        r#"{"id":@initialize,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#,
+    );
+    harness.events(&["connected 2025-11-25"]).discard();
+}
+
+#[test]
+fn server_that_exits_at_the_probe_is_reached_with_the_handshake() {
+    Setup::automatic().run(|harness| {
+        harness.pump();
+        harness.discard().eof().events(&["failed Closed", "closed"]);
+        harness.client.set_connect(Connect::Handshake);
+        for _ in 0..2 {
+            connects_with_handshake_only(harness);
+            harness.eof().events(&["closed"]);
+        }
+        harness.client.set_connect(Connect::Automatic);
+        harness.reconnect();
+        harness.discard().server_sends(DISCOVERED).events(&["connected 2026-07-28"]);
+    });
+}
+
+#[test]
+fn silent_server_of_a_known_era_is_not_probed_again() {
+    Setup::automatic().run(|harness| {
+        harness.pump();
+        harness.at(300);
+        harness.server_sends(
+            r#"{"id":@initialize,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#,
+        );
+        harness.events(&["connected 2025-11-25"]).discard().eof().events(&["closed"]);
+        harness.client.set_connect(Connect::Handshake);
+        connects_with_handshake_only(harness);
+    });
+}
+
+#[test]
+fn configured_era_remains() {
+    Setup::handshake().run(|harness| {
+        harness.pump();
+        harness.discard().client.set_connect(Connect::Stateless);
+        connects_with_handshake_only(harness);
     });
 }
