@@ -99,7 +99,8 @@ fn send_errors_name_the_reason() {
         (&SendError::Gone, "the request has ended"),
         (&SendError::Full, "all slots for requests in flight are taken"),
         (&SendError::NotConnected, "not connected"),
-        (&SendError::Unwritable, "the message is too large or not valid JSON"),
+        (&SendError::Unwritable, "the message is too large"),
+        (&SendError::Invalid, "the message is not valid"),
         (&SendError::Unsupported, "the peer does not support the message"),
         (&SendError::NotWanted, "the peer did not request the notification"),
     ]);

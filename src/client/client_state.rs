@@ -21,7 +21,6 @@ use crate::platform::cold_path;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::{Era, Revision, Revisions, WireFeature};
-use crate::rpc::write_notification;
 use crate::time::Millis;
 
 use crate::client::config::{ClientConfig, Connect};
@@ -292,7 +291,7 @@ impl<'b> ClientState<'b> {
         if let Some(more) = more
             && !self.store_meta(ticket, method, more)
         {
-            return Err(self.drop_request(ticket, Unwritten::Invalid));
+            return Err(self.drop_request(ticket, Unwritten::Overflow));
         }
         let id = self.id_of(self.peer.next_sequence, Some(ticket.slot));
         let space = self.request_space();
@@ -403,14 +402,6 @@ impl<'b> ClientState<'b> {
             None => self.peer.in_flight.release(ticket),
         }
         true
-    }
-
-    /// Writes a notification without parameters, of at most `space` bytes. Returns `false` if the notification does not
-    /// fit.
-    fn write_own(&mut self, method: &str, space: usize) -> bool {
-        let body =
-            &mut |out: &mut Writer<'_>| write_notification(out, method, &mut |_: &mut Writer<'_>| true);
-        self.peer.output.send(Routing::NOTIFICATION, space, body).is_ok()
     }
 
     fn write_cancel(

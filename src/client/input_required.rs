@@ -163,8 +163,9 @@ impl Client<'_> {
     /// # Errors
     /// [`SendError::Gone`]: the request has ended, or needs no input. [`SendError::NotConnected`], [`SendError::Busy`]:
     /// as for [`call_with`](Client::call_with). [`SendError::Unwritable`]: the request is larger than the transmit
-    /// buffer or not valid JSON. This error also occurs if the number of responses differs from the number of input
-    /// requests. After an error, the client has sent nothing. Except after `Gone`, the application may try again.
+    /// buffer. [`SendError::Invalid`]: the request is not valid JSON, or the number of responses differs from the
+    /// number of input requests. After an error, the client has sent nothing. Except after `Gone`, the application may
+    /// try again.
     pub fn resume(
         &mut self,
         ticket: Ticket,
@@ -179,7 +180,7 @@ impl Client<'_> {
     /// Resumes a tool call. `arguments` is the JSON text of an object.
     ///
     /// # Errors
-    /// Same as [`resume`](Client::resume). [`SendError::Unwritable`] also means that the request is not a tool call.
+    /// Same as [`resume`](Client::resume). [`SendError::Invalid`] also means that the request is not a tool call.
     pub fn resume_call_json(
         &mut self,
         ticket: Ticket,
@@ -197,7 +198,7 @@ impl Client<'_> {
     /// Resumes a request to read a resource.
     ///
     /// # Errors
-    /// Same as [`resume`](Client::resume). [`SendError::Unwritable`] also means that the request does not read a
+    /// Same as [`resume`](Client::resume). [`SendError::Invalid`] also means that the request does not read a
     /// resource.
     pub fn resume_read(
         &mut self,
@@ -283,7 +284,7 @@ impl ClientState<'_> {
         let outbound = outbound.filter(|outbound| outbound.state == OutboundState::NeedsInput);
         let request = outbound.ok_or(SendError::Gone)?.data;
         if expected.is_some_and(|expected| request.method.in_events() != expected) {
-            return Err(SendError::Unwritable);
+            return Err(SendError::Invalid);
         }
         let input_requests = request.input_requests();
         let task = self.config.tasks.filter(|_| request.method.is_task());

@@ -94,8 +94,9 @@ impl<'o> Options<'o> {
     /// [subscription](crate::Client::listen) on the next connection. The client therefore stores these members in the
     /// text of the slot: see [`Client::in_flight`](crate::Client::in_flight).
     ///
-    /// The function that sends the request returns [`SendError::Unwritable`] if `object` is not a JSON object, or has a
-    /// member that the client itself writes. A list also fails with this error if `object` does not fit into the text.
+    /// The function that sends the request returns [`SendError::Invalid`] if `object` is not a JSON object, or has a
+    /// member that the client itself writes. A list fails with [`SendError::Unwritable`] if `object` does not fit into
+    /// the text.
     #[must_use]
     pub const fn meta(mut self, object: &'o str) -> Self {
         self.meta = Some(object);
@@ -124,10 +125,10 @@ impl<'o> Options<'o> {
     #[cold]
     #[inline(never)]
     fn parse_members(text: &str) -> Result<Json<'_>, SendError> {
-        let json = Json::parse(text.as_bytes()).map_err(|_| SendError::Unwritable)?;
+        let json = Json::parse(text.as_bytes()).map_err(|_| SendError::Invalid)?;
         let is_ours = |name: crate::json::Str<'_>| meta::OF_REQUESTS.iter().any(|own| name == **own);
         if json.kind() != Kind::Object || json.members().any(|(name, _)| is_ours(name)) {
-            return Err(SendError::Unwritable);
+            return Err(SendError::Invalid);
         }
         Ok(json)
     }

@@ -42,11 +42,14 @@ impl ClientState<'_> {
         SendError::Full
     }
 
-    /// Returns the error for an unsent message of the application. The error is `Unwritable` if the message is invalid,
-    /// or does not fit into an empty transmit buffer. Otherwise the error is `Busy`.
+    /// Returns the error for an unsent message of the application. The error is `Invalid` if the message is not valid,
+    /// `Unwritable` if the message does not fit into an empty transmit buffer, and otherwise `Busy`.
     #[cold]
     pub(crate) fn send_error(&mut self, valid: bool) -> SendError {
-        if !valid || self.peer.output.is_empty() {
+        if !valid {
+            return SendError::Invalid;
+        }
+        if self.peer.output.is_empty() {
             return SendError::Unwritable;
         }
         self.peer.busy()

@@ -1,4 +1,4 @@
-//! Function of the client that sends notifications of the application.
+//! Functions of the client that send notifications.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::Routing;
@@ -22,7 +22,7 @@ impl Client<'_> {
     /// `2026-07-28`, and the client has not declared [extensions](crate::client::ClientConfig::extensions).
     /// [`SendError::Busy`]: the transmit buffer lacks space, or reserves the space for a response.
     /// [`Event::Writable`](crate::client::Event::Writable) reports new space. [`SendError::Unwritable`]: the
-    /// notification is larger than the transmit buffer, or its parameters are not valid JSON.
+    /// notification is larger than the transmit buffer. [`SendError::Invalid`]: its parameters are not valid JSON.
     pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
         let mut params = params;
         self.state.notify(method, &mut |out: &mut Writer<'_>| out.members_checked(&mut params).is_ok())
@@ -41,11 +41,21 @@ impl ClientState<'_> {
         let space = self.request_space();
         let mut valid = true;
         let sent = self.peer.output.send(Routing::NOTIFICATION, space, &mut |out: &mut Writer<'_>| {
-            write_notification(out, method, &mut |out: &mut Writer<'_>| {
-                valid &= params.write(out);
-                valid
-            });
+            valid = write_notification(out, method, params);
+            if !valid {
+                out.fail();
+            }
         });
         sent.map_err(|Overflow| self.send_error(valid))
+    }
+
+    /// Writes a notification without parameters, of at most `space` bytes. Returns `false` if the notification does not
+    /// fit.
+    pub(crate) fn write_own(&mut self, method: &str, space: usize) -> bool {
+        // A known method needs no escapes.
+        let body = &mut |out: &mut Writer<'_>| {
+            out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), r#""}"#);
+        };
+        self.peer.output.send(Routing::NOTIFICATION, space, body).is_ok()
     }
 }

@@ -16,9 +16,13 @@ error_values! {
         /// No session, an incomplete handshake, a closing connection, or a request of another session than the current
         /// one.
         NotConnected = "not connected",
-        /// A message that is not valid JSON, or is too large. In most cases, the transmit buffer limits the size. A
-        /// retry fails again.
-        Unwritable = "the message is too large or not valid JSON",
+        /// A message that is too large. In most cases, the transmit buffer limits the size. A retry fails again.
+        Unwritable = "the message is too large",
+        /// A message that is not valid. A retry fails again.
+        ///
+        /// For example, the application did not write valid JSON, or the arguments of a tool or the additional `_meta`
+        /// are not an object.
+        Invalid = "the message is not valid",
         /// A message that the peer, the revision or the configuration does not support.
         ///
         /// For example, the peer did not declare the required capability, or the revision lacks the message.

@@ -31,12 +31,11 @@ pub(crate) fn begin_notification(out: &mut Writer<'_>, method: &str) {
     out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), r#"","params":{"#);
 }
 
-/// Writes a notification. The closure `params` writes the parameters. If the closure returns `false`, the parameters
-/// are not valid, and `out` fails. If the closure writes nothing, the message has no member `params`.
-pub(crate) fn write_notification(out: &mut Writer<'_>, method: &str, params: &mut dyn WriteBody) {
+/// Writes a notification. The closure `params` writes the parameters. If the closure writes nothing, the message has no
+/// member `params`. Returns `false` if the parameters are not valid.
+pub(crate) fn write_notification(out: &mut Writer<'_>, method: &str, params: &mut dyn WriteBody) -> bool {
     out.token(r#"{"jsonrpc":"2.0""#);
-    if !write_request(out, method, params) {
-        out.fail();
-    }
+    let valid = write_request(out, method, params);
     out.token("}");
+    valid
 }

@@ -285,8 +285,7 @@ impl<'a> Reply<'a> {
     /// Sends a log message that relates to this request, as a JSON value. `data` writes the value.
     ///
     /// # Errors
-    /// The errors of [`log`](Reply::log). [`SendError::Unwritable`] also means that `data` does not write exactly one
-    /// value.
+    /// The errors of [`log`](Reply::log). [`SendError::Invalid`]: `data` does not write exactly one value.
     pub fn log_with(
         &mut self,
         level: Level,

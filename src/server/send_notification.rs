@@ -30,7 +30,7 @@ impl Server<'_> {
     /// [`SendError::NotConnected`]: the handshake is not complete, or the connection is ending. [`SendError::Busy`]:
     /// the transmit buffer has no space, or the space is reserved for other messages;
     /// [`Event::Writable`](crate::server::Event::Writable) reports new space. [`SendError::Unwritable`]: the
-    /// notification exceeds the size limit of a response, or is not valid.
+    /// notification exceeds the size limit of a response. [`SendError::Invalid`]: the notification is not valid.
     pub fn notify(&mut self, method: &str, mut params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
         self.ready_session()?;
         let routing = self.state.session_routing(OutboundMessageKind::Notification);
@@ -47,7 +47,7 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has ended, or is not deferred, or the subscription ends with the connection.
-    /// [`SendError::Busy`], [`SendError::Unwritable`]: as for [`notify`](Server::notify).
+    /// [`SendError::Busy`], [`SendError::Unwritable`], [`SendError::Invalid`]: as for [`notify`](Server::notify).
     pub fn notify_subscription(
         &mut self,
         ticket: Ticket,

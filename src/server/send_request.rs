@@ -151,7 +151,7 @@ impl Server<'_> {
     /// response is [chunked](crate::server::Call::chunked). [`SendError::Full`]: every slot is taken.
     /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages;
     /// [`Event::Writable`](crate::server::Event::Writable) reports new space. [`SendError::Unwritable`]: the request
-    /// exceeds the size limit of a response, or is not valid.
+    /// exceeds the size limit of a response. [`SendError::Invalid`]: the request is not valid.
     pub fn request(&mut self, input: &dyn Input, options: RequestOptions) -> Result<Ticket, SendError> {
         let (session, to) = self.recipient(options, self.ready_session())?;
         if !input.fits(to.revision, to.client) {
@@ -282,9 +282,7 @@ impl ServerState<'_> {
             out.unsigned(id);
             let valid = rpc::write_request(out, method, &mut |out: &mut Writer<'_>| params(id, out));
             out.token("}");
-            if !valid {
-                out.fail();
-            }
+            valid
         });
         if let Err(error) = written {
             self.peer.in_flight.release(ticket);

@@ -11,7 +11,7 @@ use crate::peer::lifecycle::{self, State, Table, role};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::{InboundData, Request};
 use crate::peer::slots::{InFlight, Ticket};
-use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
+use crate::peer::transmit_buffer::TransmitBuffer;
 use crate::peer::{Peer, Role};
 use crate::platform::cold_path;
 use crate::protocol::capabilities::ClientCapabilities;
@@ -476,13 +476,8 @@ impl ServerState<'_> {
             return Err(SendError::NotWanted);
         }
         let space = self.peer.available().saturating_sub(self.min_error_size());
-        self.peer
-            .output
-            .write(
-                Routing::on_stream(OutboundMessageKind::Notification, *stream),
-                space,
-                &mut |out: &mut Writer<'_>| write_log(out, level, logger, data),
-            )
-            .map_err(|Overflow| SendError::Unwritable)
+        let routing = Routing::on_stream(OutboundMessageKind::Notification, *stream);
+        let body = &mut |out: &mut Writer<'_>| write_log(out, level, logger, data);
+        self.peer.output.write_checked(routing, space, body)
     }
 }

@@ -242,7 +242,7 @@ fn raw_shutdown_and_exit_can_be_sent() {
         harness.pump();
         harness.sent(&[r#"{"method":"x/y","params":{"n":1}}"#]);
         // The client refuses a notification with an incomplete member, and one that does not fit.
-        assert_eq!(harness.client.notify("x", |out| out.key("n")), Err(SendError::Unwritable));
+        assert_eq!(harness.client.notify("x", |out| out.key("n")), Err(SendError::Invalid));
         assert_eq!(
             harness.client.notify("x", |out| out.field_string("n", &"x".repeat(100_000))),
             Err(SendError::Unwritable)

@@ -188,7 +188,7 @@ fn filter_contains_the_members_of_extensions() {
             r#"{"id":@,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"ownListChanged":true,"names":["a"]},"_meta":{..}}}"#,
         ]);
         let invalid = Filter::NOTHING.members(&[("ownListChanged", "yes")]);
-        assert_eq!(harness.client.listen(invalid, Options::DEFAULT), Err(SendError::Unwritable));
+        assert_eq!(harness.client.listen(invalid, Options::DEFAULT), Err(SendError::Invalid));
         harness.at(2).sent(&[]);
     });
 }

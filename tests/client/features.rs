@@ -371,7 +371,7 @@ fn log_level_is_sent_only_if_supported() {
 }
 
 #[test]
-fn unwritable_meta_is_refused() {
+fn invalid_meta_is_refused() {
     let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(200));
     everywhere(|_, harness| {
         for wrong in [
@@ -388,7 +388,7 @@ fn unwritable_meta_is_refused() {
             r#"{"io.modelcontextprotocol/logLevel":"x"}"#,
         ] {
             let refused = harness.client.read_resource("a", DEFAULT.meta(wrong));
-            assert_eq!(refused, Err(SendError::Unwritable), "{wrong}");
+            assert_eq!(refused, Err(SendError::Invalid), "{wrong}");
         }
         // A list stores its `_meta` in the slot, which has 128 bytes.
         assert_eq!(harness.client.list_prompts(DEFAULT.meta(&long)), Err(SendError::Unwritable));

@@ -144,11 +144,11 @@ fn only_calls_prompts_and_resources_may_require_input() {
             }
             harness.events(&["it: needs [] and a state"]);
             let refused = harness.client.resume_call_json(ticket, "x", "{}", |_| {});
-            assert_eq!(refused, Err(SendError::Unwritable), "the request is not a call");
+            assert_eq!(refused, Err(SendError::Invalid), "the request is not a call");
             if method == "resources/read" {
                 harness.client.resume_read(ticket, "x", |_| {}).unwrap();
             } else {
-                assert_eq!(harness.client.resume_read(ticket, "x", |_| {}), Err(SendError::Unwritable));
+                assert_eq!(harness.client.resume_read(ticket, "x", |_| {}), Err(SendError::Invalid));
                 harness.client.resume(ticket, params, |_| {}).unwrap();
             }
             harness.pump();
@@ -292,10 +292,10 @@ fn incomplete_input_responses_can_be_corrected() {
             },
         ];
         for answers in cases {
-            assert_eq!(resume(harness, ticket, answers), Err(SendError::Unwritable));
+            assert_eq!(resume(harness, ticket, answers), Err(SendError::Invalid));
         }
         let wrong = harness.client.resume_call_json(ticket, "add", "[]", |_| {});
-        assert_eq!(wrong, Err(SendError::Unwritable));
+        assert_eq!(wrong, Err(SendError::Invalid));
         harness.sent(&[]);
         resume(harness, ticket, |answers| {
             answers.decline("a");

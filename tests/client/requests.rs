@@ -170,27 +170,27 @@ fn call_has_exactly_these_bytes() {
 }
 
 #[test]
-fn unwritable_request_is_refused_and_not_sent() {
+fn invalid_request_is_refused_and_not_sent() {
     Setup { slots: 2, ..Setup::automatic() }.connected(|harness| {
         for arguments in
             ["", "[]", "1", "\"{}\"", "null", "{", "{}{}", "{\"a\":1,}", "{'a':1}", "}", "{\"a\":\"\n\"}"]
         {
             let _context = FailureContext(arguments.to_owned());
             let called = harness.client.call_json("t", arguments, Options::DEFAULT);
-            assert_eq!(called, Err(SendError::Unwritable));
+            assert_eq!(called, Err(SendError::Invalid));
             let called = harness.client.call_with("t", Options::DEFAULT, |out| {
                 if out.raw(arguments).is_err() {
                     out.key("a");
                 }
             });
-            assert_eq!(called, Err(SendError::Unwritable));
+            assert_eq!(called, Err(SendError::Invalid));
         }
-        assert_eq!(harness.client.call("t", "text", Options::DEFAULT), Err(SendError::Unwritable));
-        assert_eq!(harness.client.call("t", &[1, 2], Options::DEFAULT), Err(SendError::Unwritable));
+        assert_eq!(harness.client.call("t", "text", Options::DEFAULT), Err(SendError::Invalid));
+        assert_eq!(harness.client.call("t", &[1, 2], Options::DEFAULT), Err(SendError::Invalid));
         let unbalanced = harness.client.request("x", Options::DEFAULT, |out| out.begin_object());
-        assert_eq!(unbalanced, Err(SendError::Unwritable));
+        assert_eq!(unbalanced, Err(SendError::Invalid));
         let unbalanced = harness.client.request("x", Options::DEFAULT, |out| out.end_object());
-        assert_eq!(unbalanced, Err(SendError::Unwritable));
+        assert_eq!(unbalanced, Err(SendError::Invalid));
         harness.pump();
         harness.sent(&[]).events(&[]);
         assert_eq!(harness.client.pending(), 0);

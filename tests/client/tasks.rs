@@ -280,7 +280,7 @@ fn input_request_is_emitted_once_per_key() {
         harness.server_sends(&got("input_required", &two)).events(&["add: needs [f=form Name?, r=roots]"]);
         // The client sends no polls while the application obtains the input.
         harness.at(5000).sent(&[]).events(&[]);
-        assert_eq!(respond(harness, ticket, |responses| responses.decline("f")), Err(SendError::Unwritable));
+        assert_eq!(respond(harness, ticket, |responses| responses.decline("f")), Err(SendError::Invalid));
         respond(harness, ticket, |responses| {
             responses.accept("f", |content| content.field_string("name", "octocat"));
             responses.roots("r", |roots| roots.add("file:///a", "A"));

@@ -257,7 +257,7 @@ fn refused_resume_starts_no_timeout() {
             harness.at(at);
             let unasked =
                 harness.client.resume_call_json(ticket, "add", "{}", |answers| answers.decline("a"));
-            assert_eq!(unasked, Err(SendError::Unwritable));
+            assert_eq!(unasked, Err(SendError::Invalid));
             harness.pump();
             assert_eq!(harness.deadline, Some(5000));
             progress(harness, "@add", "1");

@@ -204,7 +204,7 @@ fn request_is_retried_as_often_as_needed() {
     Scenario::run(Revisions::STATELESS, EVERYTHING, |pair| {
         let ticket = pair.call("asks", "{}", DEFAULT.with_progress());
         pair.run_until_idle().expect_client_events(&["asks: needs [who=form Who?, where=roots] and a state"]);
-        assert_eq!(pair.client.resume_call_json(ticket, "asks", "{}", |_| {}), Err(SendError::Unwritable));
+        assert_eq!(pair.client.resume_call_json(ticket, "asks", "{}", |_| {}), Err(SendError::Invalid));
         pair.client
             .resume_call_json(ticket, "asks", "{}", |answers| {
                 answers.accept("who", |content| content.field_string("name", "octocat"));

@@ -150,11 +150,11 @@ fn logs_and_changes_of_any_kind_can_be_sent_in_a_call() {
         r#"> call 1 tools/call {"name":"log_more"}
            ! call log_more {}
            < note notifications/message {"level":"error","data":{"a":[1]}}
-           < result 1 {"content":[{"type":"text","text":"Ok(()) Err(Unwritable)"}]}
+           < result 1 {"content":[{"type":"text","text":"Ok(()) Err(Invalid)"}]}
            * log-json alert [true]
            < note notifications/message {"level":"alert","data":[true]}
            * log-json alert ]
-           ! not now Unwritable
+           ! not now Invalid
            > call 2 tools/call {"name":"change_more"}
            ! call change_more {}
            < result 2 …

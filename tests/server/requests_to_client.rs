@@ -351,7 +351,7 @@ fn roots_change_is_reported_if_declared() {
 #[test]
 fn unwritable_server_request_is_not_sent() {
     session().check(&format!(
-        "* ask broken\n! not now Unwritable\n* ask unbalanced\n! not now Unwritable\n* ask large\n! not now Unwritable\n\
+        "* ask broken\n! not now Invalid\n* ask unbalanced\n! not now Invalid\n* ask large\n! not now Unwritable\n\
          * deferred 0\n* ask roots\n{}",
         asked(13, "roots/list"),
     ));

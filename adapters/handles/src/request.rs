@@ -81,21 +81,25 @@ fn borrowed(arguments: &Arguments) -> Vec<(&str, &str)> {
 }
 
 impl Request {
-    /// Returns the reason why the request cannot be written.
-    pub(crate) fn unwritable(&self) -> String {
+    /// Returns the reason why the request cannot be written. `error` is the client's error.
+    pub(crate) fn unwritable(&self, error: SendError) -> String {
         let (owner, params) = match self {
             Request::Call { tool, arguments } => (format!("the arguments of the tool `{tool}`"), arguments),
             Request::Other { method, params } | Request::Notify { method, params } => {
                 (format!("the parameters of `{method}`"), params)
             }
-            _ => return TOO_LONG.into(),
+            _ if error == SendError::Unwritable => return TOO_LONG.into(),
+            _ => return error.to_string(),
         };
         match Json::parse(params.as_bytes()) {
             Err(error) => format!("{owner} are not valid JSON: {error}"),
             Ok(params) if params.kind() != Kind::Object => {
                 format!("{owner} must be a JSON object, found {}", params.kind())
             }
-            Ok(_) => format!("{owner} are too long ({} bytes): {TOO_LONG}", params.len()),
+            Ok(_) if error == SendError::Unwritable => {
+                format!("{owner} are too long ({} bytes): {TOO_LONG}", params.len())
+            }
+            Ok(_) => error.to_string(),
         }
     }
 

@@ -129,7 +129,7 @@ impl ServerCommand {
                 // The closure is application code: a panic must fail this request only.
                 Ok(reply) => catch_unwind(AssertUnwindSafe(|| open.take().map(|open| open(reply))))
                     .unwrap_or_default()
-                    .unwrap_or(Err(SendError::Unwritable)),
+                    .unwrap_or(Err(SendError::Invalid)),
             };
             // Check that the closure has opened the response.
             outcome.resolve(opened.and_then(|_| server.chunks(ticket).map(drop)));

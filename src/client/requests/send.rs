@@ -20,8 +20,8 @@ impl Client<'_> {
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tools.
     /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space, or reserves the
     /// space for a response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
-    /// [`SendError::Unwritable`]: the request is larger than the transmit buffer, or its arguments or `_meta` are not
-    /// valid.
+    /// [`SendError::Unwritable`]: the request is larger than the transmit buffer. [`SendError::Invalid`]: its arguments
+    /// or `_meta` are not valid.
     pub fn call_with(
         &mut self,
         tool: &str,

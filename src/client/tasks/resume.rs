@@ -24,7 +24,7 @@ impl Client<'_> {
     /// or the client did not [declare](crate::client::ClientConfig::tasks) tasks. [`SendError::Full`]: no slot is
     /// free. [`SendError::Busy`]: the transmit buffer lacks space, or reserves the space for a response.
     /// [`SendError::Unwritable`]: the id does not fit into the text of the slot, or the request does not fit into the
-    /// transmit buffer. This error also occurs if the `_meta` in `options` is not valid.
+    /// transmit buffer. [`SendError::Invalid`]: the `_meta` in `options` is not valid.
     ///
     /// ```
     /// use mcp_proto::client::{Client, Event, Options};

@@ -325,13 +325,30 @@ impl<'b> TransmitBuffer<'b> {
     /// Writes one message of at most the maximum size of a reply.
     ///
     /// # Errors
-    /// [`SendError::Unwritable`] if the message does not fit. The buffer is then unchanged.
+    /// [`SendError::Invalid`] if the body is not valid, and [`SendError::Unwritable`] if the message does not fit. The
+    /// buffer is then unchanged.
     pub(crate) fn write_message(
         &mut self,
         routing: Routing,
         body: &mut dyn WriteBody,
     ) -> Result<(), SendError> {
-        self.write(routing, self.max_reply_size, body).map_err(|Overflow| SendError::Unwritable)
+        self.write_checked(routing, self.max_reply_size, body)
+    }
+
+    /// Writes one message like [`write_message`](Self::write_message), but of at most `space` bytes.
+    pub(crate) fn write_checked(
+        &mut self,
+        routing: Routing,
+        space: usize,
+        body: &mut dyn WriteBody,
+    ) -> Result<(), SendError> {
+        let mut writer = self.begin_message(space);
+        let valid = body.write(&mut writer);
+        let to = writer.finish();
+        if !valid {
+            return Err(SendError::Invalid);
+        }
+        self.end_message(routing, to).map_err(|Overflow| SendError::Unwritable)
     }
 
     /// Starts a message, and returns a writer for its text. The message has at most `space` bytes, including its

@@ -10,15 +10,19 @@ use crate::rpc::begin_notification;
 
 /// Writes `notifications/message`. Calls `data` to write the logged value. `data` returns `false` if the value is not
 /// valid. The output is then marked as overflowed, and not sent.
-pub(crate) fn write_log(out: &mut Writer<'_>, level: Level, logger: Option<&str>, data: &mut dyn WriteBody) {
+pub(crate) fn write_log(
+    out: &mut Writer<'_>,
+    level: Level,
+    logger: Option<&str>,
+    data: &mut dyn WriteBody,
+) -> bool {
     begin_notification(out, methods::MESSAGE.name);
     out.field_string("level", level.as_str());
     out.field_optional("logger", logger);
     out.key("data");
-    if !data.write(out) {
-        out.fail();
-    }
+    let valid = data.write(out);
     out.token("}}");
+    valid
 }
 
 view! {

@@ -62,8 +62,7 @@ impl Server<'_> {
     /// Sends a log message with the JSON value that `data` writes.
     ///
     /// # Errors
-    /// The errors of [`log`](Server::log). [`SendError::Unwritable`] also means that `data` does not write exactly one
-    /// value.
+    /// The errors of [`log`](Server::log). [`SendError::Invalid`]: `data` does not write exactly one value.
     pub fn log_with(
         &mut self,
         level: Level,

@@ -192,8 +192,6 @@ pub(super) fn notify_listener(state: &mut ServerState<'_>, listener: Ticket, bod
         write_subscription_meta(out, id);
         let is_valid = body.write(out);
         out.token("}}");
-        if !is_valid {
-            out.fail();
-        }
+        is_valid
     });
 }

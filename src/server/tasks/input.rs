@@ -324,7 +324,7 @@ impl TaskTable<'_> {
     ) -> Result<(), SendError> {
         let is_first = self.payload(ticket).is_empty();
         if Json::trusted(self.payload(ticket)).members().any(|(name, _)| name == *key) {
-            return Err(SendError::Unwritable);
+            return Err(SendError::Invalid);
         }
         // A comma replaces the closing brace.
         let length = self.slots.text(ticket).len();
@@ -332,14 +332,14 @@ impl TaskTable<'_> {
         if !is_first && !self.slots.splice_text(ticket, brace.clone(), b",") {
             return Err(SendError::Unwritable);
         }
+        let mut valid = true;
         let written = self.slots.write_text(ticket, length, &mut |out: &mut Writer<'_>| {
             if is_first {
                 out.token("{");
             }
             out.key(key);
             out.begin_object();
-            let valid =
-                rpc::write_request(out, input.method(), &mut |out: &mut Writer<'_>| input.write(to, out));
+            valid = rpc::write_request(out, input.method(), &mut |out: &mut Writer<'_>| input.write(to, out));
             out.token("}}");
             if !valid {
                 out.fail();
@@ -352,7 +352,7 @@ impl TaskTable<'_> {
         let (start, rest): (_, &[u8]) = if is_first { (length, b"") } else { (brace.start, b"}") };
         let end = self.slots.text(ticket).len();
         self.slots.splice_text(ticket, start..end, rest);
-        Err(SendError::Unwritable)
+        Err(if valid { SendError::Unwritable } else { SendError::Invalid })
     }
 
     /// Removes an input request from the payload. Returns `false` if no input request with this key is open.

@@ -125,9 +125,9 @@ impl Task<'_> {
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have the
-    /// capability. [`SendError::Unwritable`]: the input is not valid, the text of the slot has no space, or a response
-    /// with the task would not fit the transmit buffer. This error also occurs if an open input request has the same
-    /// key (`2026-07-28`), or if 255 input requests are open. In `2025-11-25`, the method also returns the errors of
+    /// capability. [`SendError::Unwritable`]: the text of the slot has no space, a response with the task would not fit
+    /// the transmit buffer, or 255 input requests are open. [`SendError::Invalid`]: the input is not valid, or an open
+    /// input request has the same key (`2026-07-28`). In `2025-11-25`, the method also returns the errors of
     /// [`Server::request`].
     pub fn require_input(&mut self, key: &str, input: &dyn Input) -> Result<(), SendError> {
         let ticket = self.ticket;
@@ -137,9 +137,9 @@ impl Task<'_> {
     /// Ends the task with a result, which the text of the slot stores.
     ///
     /// # Errors
-    /// [`SendError::Unwritable`]: the result is not valid, the text of the slot has no space, or a response with the
-    /// result would not fit the transmit buffer. The task is still open, but its input requests are removed. Call
-    /// [`finish`](Task::finish) to keep the result in the application.
+    /// [`SendError::Unwritable`]: the text of the slot has no space, or a response with the result would not fit the
+    /// transmit buffer. [`SendError::Invalid`]: the result is not valid. The task is still open, but its input requests
+    /// are removed. Call [`finish`](Task::finish) to keep the result in the application.
     pub fn complete(mut self, body: impl FnOnce(&mut ToolResult<'_, '_>)) -> Result<(), SendError> {
         let mut write = once_tool_result(body);
         self.end_stored(None, &mut |out, revision, pad_structured| write(out, revision, pad_structured).0)
@@ -183,14 +183,17 @@ impl Task<'_> {
             let data = table.data(ticket).ok_or(SendError::Gone)?;
             let (open, revision, pad_structured) = (data.open, data.revision, data.pad_structured);
             let limit = state.payload_limit(table, ticket, 0);
-            let end = table
-                .store(ticket, limit, error, &mut |out: &mut Writer<'_>| body(out, revision, pad_structured));
+            let mut valid = true;
+            let end = table.store(ticket, limit, error, &mut |out: &mut Writer<'_>| {
+                valid = body(out, revision, pad_structured);
+                valid
+            });
             let Some(end) = end else {
                 cancel_input_requests(state, TaskTicket(ticket));
                 if open > 0 {
                     state.touch_task(table, ticket);
                 }
-                return Err(SendError::Unwritable);
+                return Err(if valid { SendError::Unwritable } else { SendError::Invalid });
             };
             state.end_task(table, ticket, end);
             Ok(())

@@ -107,7 +107,7 @@ fn refused_input_request_changes_nothing() {
     let mut host = Host::extension();
     let id = host.create();
     ask(&mut host, "a").unwrap();
-    assert_eq!(ask(&mut host, "a"), Err(SendError::Unwritable), "the key is open");
+    assert_eq!(ask(&mut host, "a"), Err(SendError::Invalid), "the key is open");
     assert_eq!(ask(&mut host, &"x".repeat(600)), Err(SendError::Unwritable), "no space");
     static MESSAGES: [SampleMessage; 1] = [SampleMessage::user("hi")];
     let sampling = CreateMessage::new(&MESSAGES, 10);

@@ -304,7 +304,9 @@ impl ClientSession {
                 }
                 Err(error) => {
                     state.complete(Err(match error {
-                        SendError::Unwritable => CallError::Invalid(state.request.unwritable()),
+                        SendError::Unwritable | SendError::Invalid => {
+                            CallError::Invalid(state.request.unwritable(error))
+                        }
                         error => call_error(error),
                     }));
                     self.shared.release_slot(&state);
