@@ -96,6 +96,7 @@ impl Server<'_> {
     /// the line. Otherwise a line would wait forever if changes are more frequent than the client reads.
     fn write_changes_or_yield(&mut self) -> bool {
         let Server { input, state } = self;
+        let state: &mut ServerState<'_> = state;
         let changes = &mut state.pending_changes;
         if !input.has_line() {
             changes.remove(ChangeSet::LINE_FLAGS);
