@@ -4,6 +4,7 @@ use core::array;
 use core::fmt;
 use core::mem;
 
+use crate::buffer::Buffer;
 use crate::error::SendError;
 use crate::json::Json;
 use crate::peer::response::{Outcome, RequestFailure};
@@ -105,11 +106,14 @@ const GRACE: Millis = Millis::seconds(5);
 /// # }
 /// ```
 ///
+/// The inputs live as long as the table: in most programs, they are static. To request an input that the tool creates
+/// from its arguments, respond without the table, as in [the guide](crate::guide::event_loop#input-of-the-user).
+///
 /// A program that does not use the type does not link its code.
 pub struct InputRequests<'b, C: ?Sized, K, const CALLS: usize> {
     calls: [Option<WaitingCall<'b, C, K>>; CALLS],
     /// The responses of the client. Each call has an equal share.
-    responses: &'b mut [u8],
+    responses: Buffer<'b>,
     timeout: Millis,
 }
 
@@ -138,11 +142,12 @@ enum Stage {
 
 impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
     /// Creates a table for `CALLS` calls at a time. `responses` stores the client's responses in the handshake era, as
-    /// JSON text, an equal share for each call.
+    /// JSON text, an equal share for each call. The buffer is a lent slice or, with the feature `alloc`, a
+    /// `Buffer::grown`.
     ///
     /// A response that is longer than its share is a failure: [`RequestFailure::TooLong`].
-    pub fn new(responses: &'b mut [u8]) -> Self {
-        InputRequests { calls: array::from_fn(|_| None), responses, timeout: TIMEOUT }
+    pub fn new(responses: impl Into<Buffer<'b>>) -> Self {
+        InputRequests { calls: array::from_fn(|_| None), responses: responses.into(), timeout: TIMEOUT }
     }
 
     /// Sets the timeout of an input request in the handshake era: five minutes by default. In `2026-07-28` an input
@@ -196,11 +201,7 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
     /// Observes an event of the server, and stores responses to input requests and ends of calls. Call this method with
     /// each event.
     pub fn observe(&mut self, event: &Event<'_>) {
-        let share = self.responses.len().checked_div(CALLS).unwrap_or_default();
-        let mut shares = self.responses.chunks_mut(share.max(1));
-        for place in &mut self.calls {
-            // Each place has its own share, even if the place is free. `respond` reads the same share.
-            let share = shares.next().unwrap_or_default();
+        for (index, place) in self.calls.iter_mut().enumerate() {
             let Some(waiting) = place else { continue };
             let sent = match waiting.stage {
                 Stage::Sent(request) => Some(request),
@@ -208,7 +209,12 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
             };
             match event {
                 Event::Response(response) if sent == Some(response.ticket()) => {
-                    waiting.stage = store(response.outcome(), share);
+                    // Each place has its own share, even if the place is free. `respond` reads the same share.
+                    let length = self.responses.limit();
+                    let size = share_size::<CALLS>(length);
+                    let bytes = self.responses.ensure(length);
+                    let share = bytes.and_then(|bytes| bytes.chunks_mut(size).nth(index));
+                    waiting.stage = store(response.outcome(), share.unwrap_or_default());
                 }
                 Event::Cancelled { ticket, .. } | Event::Expired(ticket) if *ticket == waiting.call => {
                     waiting.stage = Stage::Ended(sent);
@@ -287,11 +293,10 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
         let Some(WaitingCall { call, handler, kept, stage, .. }) = place.take() else { return };
         // The handler borrows the context, which contains the table. Move the responses out of the table while the
         // handler runs.
-        let responses = mem::take(&mut table.responses);
-        let share = responses.len().checked_div(CALLS).unwrap_or_default();
+        let responses = mem::replace(&mut table.responses, Buffer::from(&mut []));
         match stage {
             Stage::Response(kind, length) => {
-                let share = responses.chunks(share.max(1)).nth(index);
+                let share = responses.bytes().chunks(share_size::<CALLS>(responses.limit())).nth(index);
                 let text = Json::trusted(share.and_then(|share| share.get(..length)).unwrap_or_default());
                 // `Response` requires a ticket, but only the outcome is used.
                 handler(context, kept, Response::new(call, kind, text).outcome(), reply);
@@ -307,6 +312,11 @@ impl<C: ?Sized, K, const CALLS: usize> fmt::Debug for InputRequests<'_, C, K, CA
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.calls.iter().flatten().map(|waiting| waiting.stage)).finish()
     }
+}
+
+/// Returns the size of each share if `CALLS` shares divide `length` bytes. A size is at least 1.
+fn share_size<const CALLS: usize>(length: usize) -> usize {
+    length.checked_div(CALLS).unwrap_or_default().max(1)
 }
 
 /// Stores the outcome of an input request in `share`, and returns the new stage.

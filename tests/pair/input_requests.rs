@@ -9,8 +9,8 @@ use mcp_proto::input::{CreateMessage, ElicitResultView, Field, Form, ListRoots, 
 use mcp_proto::input::{Input, SampledView};
 use mcp_proto::server::{self, Call, ChunkedContent, InputRequests, Reply, Router, ServerConfig};
 use mcp_proto::{
-    Action, Client, ClientCapabilities, Millis, Outcome, Revision, Revisions, Server, Ticket, ToolArguments,
-    router, tool,
+    Action, Buffer, Client, ClientCapabilities, Millis, Outcome, Revision, Revisions, Server, Ticket,
+    ToolArguments, router, tool,
 };
 
 static FIELDS: [Field; 1] = [Field::text("name").required()];
@@ -121,7 +121,7 @@ impl InputPair {
         InputPair {
             client,
             server,
-            board: Board { questions: InputRequests::new(leak(0, 2 * 256)), open: None },
+            board: Board { questions: InputRequests::new(Buffer::grown(2 * 256)), open: None },
             up: pipe(),
             down: pipe(),
             random,
@@ -353,7 +353,7 @@ fn calls_get_their_responses_in_the_order_of_the_calls() {
 #[test]
 fn table_without_space_for_responses_fails_the_calls() {
     InputPair::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Accept, |pair, _| {
-        pair.board.questions = InputRequests::new(&mut []);
+        pair.board.questions = InputRequests::new(leak(0, 0));
         pair.call("user");
         pair.run_until_idle();
         assert_eq!(pair.results, ["failed: the response is longer than the receive buffer"]);
