@@ -78,6 +78,9 @@ impl<'a> InputRequired<'a> {
 }
 
 /// Writes the input responses, each under the key of its input request. Every input request needs exactly one response.
+///
+/// The client checks the number of responses, but neither their keys nor their kinds, because it does not store the
+/// input requests. A server ignores or refuses a response with a wrong key or of the wrong kind.
 #[derive(Debug)]
 pub struct InputResponses<'w, 'a> {
     out: &'w mut Writer<'a>,

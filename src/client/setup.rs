@@ -14,8 +14,8 @@ use crate::peer::slots::InFlight;
 impl<'b> Client<'b> {
     /// Creates a client on two buffers.
     ///
-    /// Each buffer is a lent slice or, with the feature `alloc`, a `Buffer::grown`. To send requests, the client also
-    /// needs [slots](Client::in_flight).
+    /// Each buffer is a lent slice or, with the feature `alloc`, a `Buffer::grown`, which replaces a `Vec<u8>` of the
+    /// caller. To send requests, the client also needs [slots](Client::in_flight).
     ///
     /// # Errors
     /// [`ConfigError::RxTooSmall`], [`ConfigError::TxTooSmall`]: a buffer is too small for the messages that the client
