@@ -378,7 +378,7 @@ mod tests {
         let endpoint = HttpEndpoint::new(format!("http://{}/mcp", server.local_addr().unwrap()));
         let initialize = br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#;
         let mut relay = Relay {
-            transport: Transport::new(endpoint, 1, 1024).unwrap(),
+            transport: Transport::new(endpoint, 1, 1024, 8).unwrap(),
             client: ClientSide {
                 output: io::sink(),
                 requests: HashMap::new(),
