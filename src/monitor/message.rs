@@ -33,7 +33,9 @@ impl Monitor {
         self.add_unreadable(report);
         let has_batches = self.dialogue.session.revision().is_some_and(|it| it.has(WireFeature::Batches));
         if !has_batches {
-            // The receiver handles none of the messages, so the monitor records none of them.
+            for message in batch.elements() {
+                self.add_rejected(message, report);
+            }
             return report.add(Rule::Batch, "the revision of the session has no batches");
         }
         report.add_if(batch.elements().next().is_none(), Rule::Batch, "the batch is empty");
@@ -96,6 +98,17 @@ impl Monitor {
                 report.add(Rule::IdType, alloc::format!("the id is {id}, not a string or an integer"));
                 self.add_unreadable(report);
             }
+        }
+    }
+
+    /// Records that the receiver may respond to a request in an invalid batch, or may refuse the whole batch.
+    fn add_rejected(&mut self, message: Json<'_>, report: &Report<'_>) {
+        let [id, method] = message.pick(["id", "method"]);
+        if let (Some(id), Some(_)) = (id.filter(|id| is_id(*id)), method) {
+            let refused = Some(report.now);
+            let request =
+                Request { id: id.to_string(), flaw: Some(Flaw::Message), refused, ..Request::default() };
+            self.dialogue.party(report.sender).requests.insert(requests::key(id), request);
         }
     }
 

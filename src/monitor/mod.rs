@@ -171,7 +171,7 @@ impl Monitor {
     fn report_unanswered(&self, now: Millis, found: &mut Vec<Violation>) {
         let mut report = self.report(Sender::Server, now, found);
         for request in self.dialogue.client.requests.in_flight() {
-            if request.cancelled.is_none() && request.subscription.is_none() {
+            if request.freed_at().is_none() && request.subscription.is_none() {
                 report.revision = request.revision;
                 report.id = Some(request.id.clone());
                 report.method = Some(request.method.clone());

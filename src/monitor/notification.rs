@@ -33,7 +33,7 @@ impl Monitor {
             _ => None,
         }
         .or(self.dialogue.revision());
-        self.check_notification_order(method, report);
+        self.check_notification_order(method, tag.is_some(), report);
         let mut message = Request::default();
         self.check_method(method, false, &mut message, report);
         if message.flaw.is_some() {
@@ -75,9 +75,13 @@ impl Monitor {
         request.and_then(|request| request.revision)
     }
 
-    fn check_notification_order(&mut self, method: &str, report: &mut Report<'_>) {
-        let is_allowed =
-            matches!(method, "notifications/message" | "notifications/progress" | "notifications/cancelled");
+    fn check_notification_order(&mut self, method: &str, has_tag: bool, report: &mut Report<'_>) {
+        // A notification with a tag belongs to a subscription, and not to the session.
+        let is_allowed = has_tag
+            || matches!(
+                method,
+                "notifications/message" | "notifications/progress" | "notifications/cancelled"
+            );
         match (report.sender, self.dialogue.session) {
             // The handshake may be unread.
             (_, Session::None | Session::Requested) if self.dialogue.has_unread => {}

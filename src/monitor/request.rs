@@ -78,7 +78,10 @@ impl Monitor {
         let has_unread = self.dialogue.has_unread;
         let requests = &mut self.dialogue.party(report.sender).requests;
         let (is_in_flight, was_in_session) = match requests.get_mut(&key) {
-            Some(earlier) => (earlier.freed_at().is_none() && !has_unread, !earlier.is_stateless),
+            Some(earlier) => {
+                let was_in_session = !earlier.is_stateless && earlier.refused.is_none();
+                (earlier.freed_at().is_none() && !has_unread, was_in_session)
+            }
             None => (false, requests.had_session_id(&key)),
         };
         if is_in_flight {

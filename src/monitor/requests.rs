@@ -40,6 +40,8 @@ pub(super) struct Request {
     pub(super) is_ambiguous: bool,
     /// The time of the cancellation, if any.
     pub(super) cancelled: Option<Millis>,
+    /// The time from which the receiver may have refused the request in an error without its id, if any.
+    pub(super) refused: Option<Millis>,
     pub(super) token: Option<String>,
     /// The last progress, as JSON.
     pub(super) progress: Option<String>,
@@ -75,10 +77,12 @@ pub(super) enum Flaw {
 }
 
 impl Request {
-    /// Returns the time at which the client cancelled the request, or the server ended the subscription. From then on,
-    /// another request may use the id.
+    /// Returns the time at which the client cancelled the request, or the server refused it or ended the subscription.
+    /// From then on, another request may use the id.
     pub(super) fn freed_at(&self) -> Option<Millis> {
-        self.cancelled.or(self.subscription.as_ref().and_then(|subscription| subscription.ended))
+        self.cancelled
+            .or(self.refused)
+            .or(self.subscription.as_ref().and_then(|subscription| subscription.ended))
     }
 
     /// Returns whether the request is an open subscription that includes changes of this kind.
@@ -231,6 +235,17 @@ impl Requests {
     /// Records that the monitor has not read a message, so that entries may be missing.
     pub(super) fn set_incomplete(&mut self) {
         self.is_incomplete = true;
+    }
+
+    /// Records that an error without a known id may refuse each stateless request in flight. Returns whether there is
+    /// such a request.
+    pub(super) fn refuse_stateless(&mut self, now: Millis) -> bool {
+        let mut is_found = false;
+        for request in self.in_flight.values_mut().filter(|request| request.is_stateless) {
+            request.refused = request.refused.or(Some(now));
+            is_found = true;
+        }
+        is_found
     }
 
     /// Returns the requests in flight.

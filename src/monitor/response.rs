@@ -81,6 +81,9 @@ impl Monitor {
         let Some(error) = error else {
             return report.add(Rule::ResponseId, "the response has no id");
         };
+        if self.may_refuse_probe(report) {
+            return;
+        }
         check_error_shape(error, report);
         // Without a session, the revision of an unreadable message is unknown.
         let session = self.dialogue.session.revision();
@@ -95,6 +98,15 @@ impl Monitor {
         let peer = self.dialogue.party(report.sender.peer());
         report.add_if(peer.unreadable == 0, Rule::ErrorId, "the error has no id, but every request had one");
         peer.unreadable = peer.unreadable.saturating_sub(1);
+    }
+
+    /// Returns whether an error without the id of a request may be the response to a probe. A server that knows only
+    /// the handshake may refuse a stateless request before it reads the id, for example in HTTP.
+    fn may_refuse_probe(&mut self, report: &Report<'_>) -> bool {
+        let requests = &mut self.dialogue.client.requests;
+        report.sender == Sender::Server
+            && !self.dialogue.serves_stateless
+            && requests.refuse_stateless(report.now)
     }
 
     fn unexpected_response(&mut self, key: &str, error: Option<Json<'_>>, report: &mut Report<'_>) {
@@ -112,6 +124,7 @@ impl Monitor {
         match peer.requests.lookup(key) {
             Lookup::Finished => report.add(Rule::ResponseRepeated, "the request already has a response"),
             Lookup::OtherType => report.add(Rule::ResponseId, "the id of the request has another type"),
+            Lookup::Unknown if error.is_some() && self.may_refuse_probe(report) => {}
             Lookup::Unknown => report.add(Rule::ResponseId, "no request has this id"),
             Lookup::InFlight | Lookup::Unclear => {}
         }
