@@ -21,6 +21,8 @@ pub(crate) mod de;
 pub(crate) mod decimal;
 pub(crate) mod partial;
 pub(crate) mod scanner;
+#[cfg(any(all(feature = "derive", feature = "alloc"), feature = "monitor"))]
+pub(crate) mod schema_check;
 mod search;
 #[cfg(feature = "serde")]
 mod ser;

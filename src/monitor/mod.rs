@@ -37,6 +37,7 @@ mod session;
 mod shape;
 mod violation;
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use rule::{Requirement, Rule};
@@ -51,7 +52,8 @@ use crate::time::Millis;
 /// A passive observer of a dialogue between a client and a server.
 ///
 /// A monitor stores the requests in flight, and the ids and progress tokens of finished requests, up to a limit. Beyond
-/// the limit, the monitor no longer judges unknown ids and tokens.
+/// the limit, the monitor no longer judges unknown ids and tokens. A monitor also stores the names of tools and prompts,
+/// and up to 1 MiB of output schemas.
 #[derive(Debug)]
 pub struct Monitor {
     dialogue: Dialogue,
@@ -206,12 +208,24 @@ impl Monitor {
         match error.kind {
             ScanErrorKind::Empty => report.add(Rule::LineJson, "the line is empty"),
             ScanErrorKind::Utf8 => {
-                report.add(Rule::LineUtf8, alloc::format!("byte {at} of the line is not UTF-8"))
+                let text = alloc::format!("byte {at} of the line is not UTF-8: {}", excerpt(line));
+                report.add(Rule::LineUtf8, text);
             }
             ScanErrorKind::Incomplete => {
                 report.add(Rule::LineNewline, "the line ends inside a value: a message contains no newline");
             }
-            _ => report.add(Rule::LineJson, alloc::format!("the line is not JSON: {error}")),
+            _ => {
+                let text = alloc::format!("the line is not JSON: {error}: {}", excerpt(line));
+                report.add(Rule::LineJson, text);
+            }
         }
     }
+}
+
+/// Returns the first bytes of a line as an escaped text in quotes.
+fn excerpt(line: &[u8]) -> String {
+    const LENGTH: usize = 80;
+    let (shown, rest) = line.split_at_checked(LENGTH).unwrap_or((line, &[]));
+    let dots = if rest.is_empty() { "" } else { "…" };
+    alloc::format!("{:?}{dots}", String::from_utf8_lossy(shown))
 }

@@ -9,7 +9,7 @@ use super::rule::Rule;
 use super::session::is_declared;
 use super::violation::Report;
 use super::{Monitor, schema};
-use crate::json::{Json, Kind};
+use crate::json::{Json, Kind, schema_check};
 use crate::protocol::meta::SUBSCRIPTION_ID;
 use crate::protocol::methods;
 use crate::protocol::objects::task::EXTENSION;
@@ -110,7 +110,7 @@ impl Monitor {
             "tools/list" => self.tools(request, result, revision, report),
             "prompts/list" => {
                 let names = list(result, "prompts");
-                let names = names.filter_map(|entry| Some((text(entry, "name")?.to_string(), false)));
+                let names = names.filter_map(|entry| Some((text(entry, "name")?.to_string(), None)));
                 let is_announced = self.dialogue.announces("prompts", request.is_stateless);
                 self.dialogue.prompts.add_page(request, names, result, is_announced, report.now);
             }
@@ -146,8 +146,9 @@ impl Monitor {
                 report.add(Rule::ToolName, format!("two tools have the name \"{name}\""));
             }
         }
-        let tool = |entry: Json<'_>| -> Option<(String, bool)> {
-            Some((text(entry, "name")?.to_string(), entry.get("outputSchema").is_some()))
+        let tool = |entry: Json<'_>| -> Option<(String, Option<String>)> {
+            let schema = entry.get("outputSchema").map(|schema| schema.to_string());
+            Some((text(entry, "name")?.to_string(), schema))
         };
         let is_announced = self.dialogue.announces("tools", request.is_stateless);
         let names = list(result, "tools").filter_map(tool);
@@ -155,26 +156,33 @@ impl Monitor {
     }
 
     fn check_structured(&self, request: &Request, result: Json<'_>, report: &mut Report<'_>) {
-        let has_schema = self.dialogue.tools.names.get(&request.target).is_some_and(|has| *has);
-        let is_error = is_true(result, "isError");
-        let lacks_structure = has_schema && !is_error && result.get("structuredContent").is_none();
-        if lacks_structure && self.dialogue.is_current("tools", request, report.now) {
-            report.add(
-                Rule::StructuredContent,
-                "the tool has an output schema, but the result is not structured",
-            );
+        let Some(Some(schema)) = self.dialogue.tools.names.get(&request.target) else { return };
+        if is_true(result, "isError") || !self.dialogue.is_current("tools", request, report.now) {
+            return;
+        }
+        let Some(content) = result.get("structuredContent") else {
+            let text = "the tool has an output schema, but the result is not structured";
+            return report.add(Rule::StructuredContent, text);
+        };
+        if let Err(wrong) = schema_check::check(Json::trusted(schema.as_bytes()), content) {
+            let text = format!("the structured content does not match the output schema: {wrong}");
+            report.add(Rule::StructuredContent, text);
         }
     }
 }
 
+/// The maximum length of all output schemas in a list, in bytes.
+const SCHEMA_LIMIT: usize = 1 << 20;
+
 impl super::session::Catalog {
     /// Adds a page of a list. The page of a request without a cursor starts a list. The last page completes the list if
-    /// the list has fewer than `LIMIT` names. If the page does not continue the list, the catalog becomes empty and
+    /// the list has fewer than `LIMIT` names. Beyond [`SCHEMA_LIMIT`], an entry has the schema `{}`, which every value
+    /// matches. If the page does not continue the list, the catalog becomes empty and
     /// incomplete.
     fn add_page(
         &mut self,
         request: &Request,
-        names: impl Iterator<Item = (String, bool)>,
+        names: impl Iterator<Item = (String, Option<String>)>,
         result: Json<'_>,
         is_announced: bool,
         now: Millis,
@@ -188,11 +196,21 @@ impl super::session::Catalog {
             if request.cursor != earlier.next_cursor {
                 return;
             }
-            self.names = earlier.names;
+            (self.names, self.schema_bytes) = (earlier.names, earlier.schema_bytes);
             self.expires = self.expires.min(earlier.expires);
             self.is_announced &= earlier.is_announced;
         }
-        self.names.extend(names.take(LIMIT.saturating_sub(self.names.len())));
+        for (name, mut schema) in names.take(LIMIT.saturating_sub(self.names.len())) {
+            if let Some(schema) = &mut schema {
+                let total = self.schema_bytes.saturating_add(schema.len());
+                if total > SCHEMA_LIMIT {
+                    *schema = "{}".into();
+                } else {
+                    self.schema_bytes = total;
+                }
+            }
+            self.names.insert(name, schema);
+        }
         self.next_cursor = text(result, "nextCursor").map(|cursor| cursor.to_string());
         self.is_complete = result.get("nextCursor").is_none() && self.names.len() < LIMIT;
     }

@@ -147,7 +147,7 @@ rules! {
     ToolName = "tool-name", Should, "Tools, Tool names";
     /// An unknown tool gets the error -32602.
     UnknownToolCode = "unknown-tool-code", Should, "Tools, Error handling";
-    /// A tool with an output schema returns structured content.
+    /// A tool with an output schema returns structured content, which matches the schema.
     StructuredContent = "structured-content", Must, "Tools, Output schema";
     /// An unknown prompt gets the error -32602.
     UnknownPromptCode = "unknown-prompt-code", Should, "Prompts, Error handling";

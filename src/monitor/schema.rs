@@ -221,8 +221,19 @@ const FILTER: Shape = Shape::Object(&[
     optional("resourcesListChanged", FLAG),
     optional("resourceSubscriptions", TEXTS),
 ]);
+/// A field of a form is a primitive value, or an array of choices.
+const FIELD: Shape = Shape::Tagged(
+    "type",
+    &[
+        row("string", ALWAYS, &[]),
+        row("number", ALWAYS, &[]),
+        row("integer", ALWAYS, &[]),
+        row("boolean", ALWAYS, &[]),
+        row("array", WireFeature::FormChoices.revisions(), &[required("items", OBJECT)]),
+    ],
+);
 const FORM: Shape =
-    Shape::Object(&[required("type", Shape::OneOf(&["object"])), required("properties", OBJECT)]);
+    Shape::Object(&[required("type", Shape::OneOf(&["object"])), required("properties", Shape::Map(&FIELD))]);
 const FORM_INPUT: &[Member] = &[
     META,
     required("message", TEXT),

@@ -60,8 +60,10 @@ impl Party {
 /// A list of the server, collected from its pages.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
-    /// The name of each entry, and whether the entry has an output schema.
-    pub(super) names: BTreeMap<String, bool>,
+    /// The name of each entry, and the output schema as JSON if the entry has one.
+    pub(super) names: BTreeMap<String, Option<String>>,
+    /// The length of all output schemas.
+    pub(super) schema_bytes: usize,
     /// Whether all pages have arrived.
     pub(super) is_complete: bool,
     /// The cursor of the next page.

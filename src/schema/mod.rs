@@ -243,8 +243,6 @@
 #![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
 
 pub(crate) mod arguments;
-#[cfg(feature = "alloc")]
-mod check;
 #[doc(hidden)]
 pub mod definitions;
 #[doc(hidden)]
@@ -254,9 +252,9 @@ mod json_text;
 mod node;
 pub(crate) mod text;
 
-use crate::json::{Decimal, Json};
 #[cfg(feature = "alloc")]
-pub use crate::schema::check::{SchemaViolation, check};
+pub use crate::json::schema_check::{SchemaViolation, check};
+use crate::json::{Decimal, Json};
 pub use crate::schema::form::FormContent;
 pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole};
 

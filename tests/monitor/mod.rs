@@ -267,6 +267,33 @@ fn cursor_is_not_judged_if_the_server_has_issued_too_many() {
 }
 
 #[test]
+fn invalid_line_is_shown_in_the_violation() {
+    let text = |line: &[u8]| Monitor::new().line(Sender::Server, line, Millis(0)).remove(0).text;
+    assert_eq!(
+        text(b"Starting \"server\"\x1b[0m"),
+        r#"the line is not JSON: unexpected character at byte 0: "Starting \"server\"\u{1b}[0m""#
+    );
+    let long = text("x".repeat(100).as_bytes());
+    assert!(long.ends_with(&format!(r#": "{}"…"#, "x".repeat(80))), "{long}");
+    assert!(text(b"{\"a\":\"\xff\"}").ends_with(": \"{\\\"a\\\":\\\"\u{fffd}\\\"}\""));
+}
+
+#[test]
+fn output_schemas_beyond_the_limit_are_not_judged() {
+    for (length, violations) in [(1 << 19, 1), (1 << 20, 0)] {
+        let mut dialogue = Dialogue::new();
+        dialogue.open(r#"2025-11-25 {} {"tools":{"listChanged":true}}"#);
+        dialogue.send(Sender::Client, r#"{$rpc,"id":1,"method":"tools/list"}"#);
+        let schema = format!(r#"{{"type":"object","required":["n"],"title":"{}"}}"#, "x".repeat(length));
+        let tool = format!(r#"{{"name":"s","inputSchema":{{"type":"object"}},"outputSchema":{schema}}}"#);
+        dialogue.send(Sender::Server, &format!(r#"{{$rpc,"id":1,"result":{{"tools":[{tool}]}}}}"#));
+        dialogue.send(Sender::Client, r#"{$rpc,"id":2,"method":"tools/call","params":{"name":"s"}}"#);
+        dialogue.send(Sender::Server, r#"{$rpc,"id":2,"result":{"content":[],"structuredContent":{}}}"#);
+        assert_eq!(dialogue.found.len(), violations, "{length}");
+    }
+}
+
+#[test]
 fn number_with_a_fraction_is_not_an_integer() {
     let whole = ["1", "1.0", "1e3", "-2.0", "1e400", "9007199254740993.0", "-0", "10e-1", "0e-1"];
     let fractions =

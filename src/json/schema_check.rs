@@ -1,4 +1,8 @@
 //! Checks a JSON value against a JSON Schema.
+#![cfg_attr(
+    not(feature = "derive"),
+    allow(unreachable_pub, dead_code, reason = "`schema` exports the items")
+)]
 
 use alloc::format;
 use alloc::string::{String, ToString};
