@@ -271,9 +271,6 @@ impl<'b> ClientState<'b> {
     ) -> Result<Ticket, SendError> {
         let session = self.writable_session()?;
         let more = options.members()?;
-        // The client sends a level only to a server that declared `logging`.
-        let may_log = session.capabilities.has(ServerCapabilities::LOGGING);
-        let level = if may_log { options.log_level } else { None };
         let timeouts = self.config.timeouts;
         let flags = match options {
             Options { progress: false, .. } => Flags::NONE,
@@ -281,7 +278,7 @@ impl<'b> ClientState<'b> {
             _ => Flags::PROGRESS_EXTENDS,
         };
         let maximum = options.maximum.unwrap_or(timeouts.maximum);
-        let data = SentRequest::new(self.peer.next_sequence, method, maximum, level);
+        let data = SentRequest::new(self.peer.next_sequence, method, maximum, options.log_level);
         let outbound = Outbound::new(options.timeout.unwrap_or(timeouts.request), flags, data);
         // The deadline is immediate, because the next poll starts the timeout.
         let in_flight = &mut self.peer.in_flight;
@@ -295,7 +292,7 @@ impl<'b> ClientState<'b> {
         }
         let id = self.id_of(self.peer.next_sequence, Some(ticket.slot));
         let space = self.request_space();
-        let meta = Meta { token: options.progress.then_some(id), level, more };
+        let meta = Meta { token: options.progress.then_some(id), level: options.log_level, more };
         match self.write_request(id, (method, name), session.revision, space, meta, params) {
             Ok(()) => {
                 self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);

@@ -81,7 +81,7 @@ impl<'o> Options<'o> {
     }
 
     /// Requests log messages of at least this level for this request. The request contains the level only in
-    /// `2026-07-28`, and only if the server declared `logging`. In earlier revisions,
+    /// `2026-07-28`. A server that does not declare `logging` may ignore the level. In earlier revisions,
     /// [`Client::set_log_level`](crate::Client::set_log_level) sets the level for all requests.
     #[must_use]
     pub const fn log_level(mut self, level: Level) -> Self {

@@ -72,8 +72,9 @@ impl CallOptions {
 
     /// Requests log messages of this level and above about this request.
     ///
-    /// The messages arrive as [`Notification::Log`](crate::Notification::Log). The option applies to `2026-07-28`. In
-    /// earlier revisions, [`ClientHandle::set_log_level`](crate::ClientHandle::set_log_level) applies to all requests.
+    /// The messages arrive as [`Notification::Log`](crate::Notification::Log). The option applies to `2026-07-28`. A
+    /// server that does not declare `logging` may ignore the level. In earlier revisions,
+    /// [`ClientHandle::set_log_level`](crate::ClientHandle::set_log_level) applies to all requests.
     #[must_use]
     pub const fn log_level(mut self, level: Level) -> Self {
         self.level = Some(level);
