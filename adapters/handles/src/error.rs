@@ -258,7 +258,8 @@ impl PeerError {
 
 impl fmt::Display for PeerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", Printable(&self.message), self.code)
+        let message = if self.message.is_empty() { "an error without a message" } else { &self.message };
+        write!(f, "{} ({})", Printable(message), self.code)
     }
 }
 
