@@ -6,53 +6,57 @@ use mcp_proto_std::{PromptResult, ReadResult};
 
 use crate::table::wrapped;
 
+// Each function prints one block, because other threads print log messages at the same time.
+
 /// Prints the result of a tool.
 pub(crate) fn result(result: &ToolResultView<'_>) {
-    say!("{}", if result.is_error() { "the tool failed with:" } else { "result of the tool:" });
-    result.content().for_each(|content| piece(&content));
-    if let Some(structured) = result.structured() {
-        say!("  structured: {structured}");
-    }
+    let mut lines =
+        vec![String::from(if result.is_error() { "the tool failed with:" } else { "result of the tool:" })];
+    lines.extend(result.content().filter_map(|content| piece(&content)));
+    lines.extend(result.structured().map(|structured| format!("  structured: {structured}")));
+    say!("{}", lines.join("\n"));
 }
 
 /// Prints the contents of a resource.
 pub(crate) fn read(read: &ReadResult) {
-    for part in read.view().contents() {
-        say!("{}, {}", text(part.uri()), text(part.mime()));
-        contents(&part);
-    }
+    let parts = read
+        .view()
+        .contents()
+        .map(|part| format!("{}, {}\n{}", text(part.uri()), text(part.mime()), contents(&part)));
+    say!("{}", parts.collect::<Vec<_>>().join("\n"));
 }
 
 /// Prints the messages of a prompt.
 pub(crate) fn prompt(prompt: &PromptResult) {
-    say!("messages of the prompt:");
+    let mut lines = vec![String::from("messages of the prompt:")];
     for message in prompt.view().messages() {
-        say!("  {}:", message.role().map_or("?", |role| role.as_str()));
-        piece(&message.content());
+        lines.push(format!("  {}:", message.role().map_or("?", |role| role.as_str())));
+        lines.extend(piece(&message.content()));
     }
+    say!("{}", lines.join("\n"));
 }
 
-fn piece(content: &ContentView<'_>) {
-    match content {
-        ContentView::Text(text) => say!("  {}", wrapped(&text.to_string(), 2, 118)),
+fn piece(content: &ContentView<'_>) -> Option<String> {
+    Some(match content {
+        ContentView::Text(text) => format!("  {}", wrapped(&text.to_string(), 2, 118)),
         ContentView::Image { data, mime } | ContentView::Audio { data, mime } => {
-            say!("  [{}, {} bytes]", text(*mime), data.decoded_len());
+            format!("  [{}, {} bytes]", text(*mime), data.decoded_len())
         }
         ContentView::Resource(resource) => contents(resource),
-        ContentView::Link(resource) => say!("  [{}]", text(resource.uri())),
+        ContentView::Link(resource) => format!("  [{}]", text(resource.uri())),
         ContentView::Other(block) => {
             let kind = block.get("type").and_then(Json::string);
-            say!("  [{}, {} bytes]", text(kind), block.bytes().len());
+            format!("  [{}, {} bytes]", text(kind), block.bytes().len())
         }
-        _ => {}
-    }
+        _ => return None,
+    })
 }
 
-fn contents(part: &ResourceContentsView<'_>) {
+fn contents(part: &ResourceContentsView<'_>) -> String {
     match (part.text(), part.blob()) {
-        (Some(text), _) => say!("  {}", wrapped(&text.to_string(), 2, 118)),
+        (Some(text), _) => format!("  {}", wrapped(&text.to_string(), 2, 118)),
         (None, blob) => {
-            say!("  [{}, {} bytes]", text(part.uri()), blob.map_or(0, |blob| blob.decoded_len()));
+            format!("  [{}, {} bytes]", text(part.uri()), blob.map_or(0, |blob| blob.decoded_len()))
         }
     }
 }

@@ -40,7 +40,7 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_proto::client::{Listed, Reference, TaskLimits, Timeouts};
-use mcp_proto::{Era, Millis, Revisions, ServerCapabilities, TaskSupport, json};
+use mcp_proto::{Era, Level, Millis, Revisions, ServerCapabilities, TaskSupport, json};
 use mcp_proto_std::{
     CallError, CallOptions, ClientHandle, Connector, HttpEndpoint, PeerError, PendingCall, Subscription,
 };
@@ -146,32 +146,33 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
     let client = &client.with_options(options);
     show::server(client.server());
     show::lists(client)?;
-    if let Some(level) = arguments.level.filter(|_| is_of(client, Era::Handshake)) {
-        client.set_log_level(level).map_err(failed("setting the level of log messages"))?;
+    if let Some(level) = arguments.level {
+        set_log_level(client, level)?;
     }
     // Subscribe before any call that may change a resource.
     let _subscription = subscribe(client, arguments)?;
     if let Some(uri) = &arguments.read {
-        content::read(&client.read_resource(uri).map_err(failed(uri))?);
+        content::read(&client.read_resource(uri).map_err(failed(uri, "resources"))?);
     }
     if let Some(uri) = &arguments.skill {
         skill::load(client, uri)?;
     }
     if let Some((name, given)) = &arguments.prompt {
         let given: Vec<_> = given.iter().map(|(name, value)| (&**name, &**value)).collect();
-        content::prompt(&client.get_prompt(name, &given).map_err(failed(name))?);
+        content::prompt(&client.get_prompt(name, &given).map_err(failed(name, "prompts"))?);
     }
     if let Some([name, argument, value]) = &arguments.complete {
         // A reference with a colon is taken as a URI template, and one without a colon as the name of a prompt.
         let reference = if name.contains(':') { Reference::Resource(name) } else { Reference::Prompt(name) };
-        let proposed = client.complete(reference, argument, value, &[]).map_err(failed(name))?;
+        let proposed =
+            client.complete(reference, argument, value, &[]).map_err(failed(name, "completions"))?;
         match &proposed.values()[..] {
             [] => say!("{argument} has no completions"),
             values => say!("{argument} may be: {}", values.join(", ")),
         }
     }
     if let Some(tool) = &arguments.schema {
-        let listed = client.list_tools().map_err(failed("listing the tools"))?;
+        let listed = client.list_tools().map_err(failed("listing the tools", "tools"))?;
         let found = listed
             .iter()
             .find(|listed| listed.name == *tool)
@@ -180,19 +181,31 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
     }
     for (tool, given) in &arguments.calls {
         let options = if supports_tasks(client, tool)? { options.task(TASK_TTL) } else { options };
-        wait(client.begin_json(tool, given, options), tool)?;
+        wait(client.begin_json(tool, given, options), tool, "tools")?;
     }
     for id in &arguments.tasks {
-        wait(client.resume_task(id, options), &format!("task {id}"))?;
+        wait(client.resume_task(id, options), &format!("task {id}"), "tasks")?;
     }
     let arrives_late = arguments.level.is_some() && arguments.is_url() && is_of(client, Era::Handshake);
     thread::sleep(arguments.listen.max(if arrives_late { LOG_DELAY } else { Duration::ZERO }));
     Ok(())
 }
 
+/// Sets the level of log messages in the handshake era. In the stateless era, each request contains the level.
+fn set_log_level(client: &ClientHandle, level: Level) -> Result<(), String> {
+    if is_of(client, Era::Handshake) {
+        return client.set_log_level(level).map_err(failed("setting the level of log messages", "logging"));
+    }
+    if !client.server().capabilities.has(ServerCapabilities::LOGGING) {
+        note!("mcp-inspect: the server may ignore --log-level, because it has not declared `logging`");
+    }
+    Ok(())
+}
+
 /// Waits for the result of a call, and shows its progress and its result. A failure of the tool is an error.
-fn wait(call: Result<PendingCall, CallError>, what: &str) -> Result<(), String> {
-    let result = call.and_then(|call| call.wait_with(|step| show::progress(&step))).map_err(failed(what))?;
+fn wait(call: Result<PendingCall, CallError>, what: &str, capability: &str) -> Result<(), String> {
+    let result = call.and_then(|call| call.wait_with(|step| show::progress(&step)));
+    let result = result.map_err(failed(what, capability))?;
     content::result(&result.view());
     if result.is_error() { Err("the tool failed".into()) } else { Ok(()) }
 }
@@ -211,7 +224,7 @@ fn supports_tasks(client: &ClientHandle, tool: &str) -> Result<bool, String> {
     if !is_of(client, Era::Handshake) || !client.server().capabilities.has(ServerCapabilities::TASKS) {
         return Ok(false);
     }
-    let found = client.find_tool(tool).map_err(failed("listing the tools"))?;
+    let found = client.find_tool(tool).map_err(failed("listing the tools", "tools"))?;
     Ok(found.is_some_and(|tool| tool.view().task_support() != TaskSupport::Forbidden))
 }
 
@@ -222,14 +235,14 @@ fn supports_tasks(client: &ClientHandle, tool: &str) -> Result<bool, String> {
 fn subscribe(client: &ClientHandle, arguments: &Arguments) -> Result<Option<Subscription>, String> {
     let uris: Vec<&str> = arguments.subscribe.iter().map(String::as_str).collect();
     if is_of(client, Era::Handshake) {
-        uris.iter().try_for_each(|uri| client.subscribe(uri).map_err(failed(uri)))?;
+        uris.iter().try_for_each(|uri| client.subscribe(uri).map_err(failed(uri, "resources.subscribe")))?;
         return Ok(None);
     }
     if arguments.listen.is_zero() {
         return Ok(None);
     }
     let lists = [Listed::Tools, Listed::Resources, Listed::Prompts];
-    let subscription = client.listen(&lists, &uris).map_err(failed("subscribing"))?;
+    let subscription = client.listen(&lists, &uris).map_err(failed("subscribing", "resources.subscribe"))?;
     say!("listening to {}\n", subscription.acknowledged());
     Ok(Some(subscription))
 }
@@ -243,9 +256,12 @@ fn is_of(client: &ClientHandle, era: Era) -> bool {
     client.server().revision.era() == era
 }
 
-fn failed(what: &str) -> impl FnOnce(CallError) -> String {
+/// Returns a function that converts an error to text. `what` is the failed action, and `capability` is the capability
+/// that the server must declare.
+fn failed(what: &str, capability: &str) -> impl FnOnce(CallError) -> String {
     move |why| match &why {
         CallError::Server(PeerError { data: Some(data), .. }) => format!("{what}: {why}\n{data}"),
+        CallError::Unsupported => format!("{what}: {why}, which needs the capability `{capability}`"),
         _ => format!("{what}: {why}"),
     }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_proto::monitor::{Monitor, Sender, Violation};
+use mcp_proto::monitor::{Monitor, Requirement, Sender, Violation};
 use mcp_proto::{Clock, Direction, Observer, ProtocolError};
 
+use crate::show;
 use crate::trace::Trace;
 use crate::web::Feed;
 
@@ -12,7 +13,7 @@ use crate::web::Feed;
 pub(crate) struct Observed {
     monitor: Monitor,
     clock: Clock,
-    violations: Violations,
+    violations: Option<Violations>,
     trace: Option<Trace>,
     feed: Option<Feed>,
 }
@@ -29,21 +30,21 @@ impl Violations {
 }
 
 impl Observed {
-    /// Creates an observer, which prints every message if `is_traced`. If there is a feed, the observer passes every
-    /// message to the feed, except oversized messages.
+    /// Creates an observer, which prints each violation of a rule that the server must follow, and every message if
+    /// `is_traced`. If there is a feed, the observer passes every message to the feed, except oversized messages.
     pub(crate) fn new(is_traced: bool, feed: Option<Feed>) -> Observed {
         Observed {
             monitor: Monitor::new(),
             clock: Clock::start(),
-            violations: Violations::default(),
+            violations: None,
             trace: is_traced.then(Trace::default),
             feed,
         }
     }
 
-    /// Returns the list to which the observer adds violations.
-    pub(crate) fn violations(&self) -> Violations {
-        self.violations.clone()
+    /// Returns the list to which the observer adds violations. The observer then prints none.
+    pub(crate) fn collect_violations(&mut self) -> Violations {
+        self.violations.get_or_insert_default().clone()
     }
 }
 
@@ -64,6 +65,19 @@ impl Observer for Observed {
         if let Some(feed) = &self.feed {
             feed.message(sender, line, &found);
         }
-        self.violations.0.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+        if let (Direction::In, Err(error)) = (direction, outcome) {
+            show::refused(line, error);
+        }
+        match &self.violations {
+            Some(violations) => violations.0.lock().unwrap_or_else(PoisonError::into_inner).extend(found),
+            None => found.iter().filter(|violation| is_failure(violation)).for_each(|violation| {
+                note!("violation: {violation}");
+            }),
+        }
     }
+}
+
+/// Returns whether the server breaks a rule that it must follow.
+fn is_failure(violation: &Violation) -> bool {
+    violation.sender == Sender::Server && violation.rule.requirement() == Requirement::Must
 }

@@ -245,9 +245,10 @@ impl Arguments {
     /// Refuses an option that has no effect in the mode.
     fn check_effects(&self, given: &[String]) -> Result<(), String> {
         let (mode, effective) = match self.mode {
-            Mode::Check if !self.is_url() => {
-                ("--check", &["--check", "--call", "--args", "--revision", "--timeout", "--trace", "--"][..])
-            }
+            Mode::Check if !self.is_url() => (
+                "--check of a command",
+                &["--check", "--call", "--args", "--revision", "--timeout", "--trace", "--"][..],
+            ),
             Mode::Tap => ("--tap", &["--tap", "--web", "--log", "--transcript", "--trace", "--"][..]),
             Mode::Inspect | Mode::Check => return Ok(()),
         };

@@ -1,7 +1,7 @@
 //! Prints a server's description, lists and notifications.
 
 use mcp_proto::json::{Json, Kind, Str};
-use mcp_proto::{Era, ServerCapabilities, TaskStatus};
+use mcp_proto::{Era, ProtocolError, ServerCapabilities, TaskStatus};
 use mcp_proto_std::{
     CallError, ClientHandle, Notification, Progress, PromptDescription, ResourceDescription, ServerDetails,
     TemplateDescription, ToolDescription,
@@ -13,17 +13,16 @@ use crate::table::{Table, wrapped};
 
 /// Prints the server's name, revision, capabilities and instructions.
 pub(crate) fn server(server: &ServerDetails) {
-    say!("server         {} {}", server.name, server.version);
     let era = if server.revision.era() == Era::Stateless { "no handshake" } else { "handshake" };
-    say!("revision       {}, {era}", server.revision);
     let declared = Json::parse(server.capabilities_json.as_bytes()).unwrap_or(Json::EMPTY_OBJECT);
     let capabilities: Vec<_> = declared.members().map(capability).collect();
-    let none = capabilities.is_empty();
-    say!("capabilities   {}", if none { "none".into() } else { capabilities.join(", ") });
+    let capabilities = if capabilities.is_empty() { "none".into() } else { capabilities.join(", ") };
+    let mut text = format!("server         {} {}\n", server.name, server.version);
+    text += &format!("revision       {}, {era}\ncapabilities   {capabilities}\n", server.revision);
     if let Some(instructions) = &server.instructions {
-        say!("instructions   {}", wrapped(instructions, 15, 100));
+        text += &format!("instructions   {}\n", wrapped(instructions, 15, 100));
     }
-    say!("");
+    say!("{text}");
 }
 
 /// Returns the text of a capability with its flags, such as `tools (listChanged)`.
@@ -38,21 +37,21 @@ fn capability((name, value): (Str<'_>, Json<'_>)) -> String {
 pub(crate) fn lists(client: &ClientHandle) -> Result<(), String> {
     let has = |capability| client.server().capabilities.has(capability);
     if has(ServerCapabilities::TOOLS) {
-        tools(&client.list_tools().map_err(failed("listing the tools"))?);
+        tools(&client.list_tools().map_err(failed("listing the tools", "tools"))?);
     }
     if has(ServerCapabilities::RESOURCES) {
-        resources(&client.list_resources().map_err(failed("listing the resources"))?);
+        resources(&client.list_resources().map_err(failed("listing the resources", "resources"))?);
         match client.list_templates() {
             // A server may support resources but no templates.
             Err(CallError::Server(error)) if error.code == -32601 => {}
-            listed => templates(&listed.map_err(failed("listing the resource templates"))?),
+            listed => templates(&listed.map_err(failed("listing the resource templates", "resources"))?),
         }
     }
     if has(ServerCapabilities::PROMPTS) {
-        prompts(&client.list_prompts().map_err(failed("listing the prompts"))?);
+        prompts(&client.list_prompts().map_err(failed("listing the prompts", "prompts"))?);
     }
     if has(ServerCapabilities::SKILLS) {
-        crate::skill::list(&client.list_skills().map_err(failed("listing the skills"))?);
+        crate::skill::list(&client.list_skills().map_err(failed("listing the skills", "extensions"))?);
     }
     Ok(())
 }
@@ -129,10 +128,27 @@ pub(crate) fn notice(notice: &Notification) {
         Notification::ResponseRefused(failure) => note!("server: the response is refused: {failure}"),
         Notification::PeerUnresponsive => note!("server: no response to a ping"),
         Notification::Reconnected => note!("server: connected again"),
+        // The observer prints these two, with the message.
+        Notification::ProtocolError(ProtocolError::NotJson(_) | ProtocolError::UnknownMethod) => {}
         Notification::ProtocolError(fault) => note!("server: {fault}"),
         Notification::Missed(count) => note!("{count} notifications were dropped"),
         _ => {}
     }
+}
+
+/// Prints the method of a request that the client refuses, and the option that answers the request.
+pub(crate) fn refused(line: &[u8], error: ProtocolError) {
+    if error != ProtocolError::UnknownMethod {
+        return;
+    }
+    let method = Json::parse(line).ok().and_then(|message| message.get("method")).and_then(Json::string);
+    let method = text(method);
+    let option = match &*method {
+        "sampling/createMessage" => ": --sample TEXT answers the request",
+        "roots/list" => ": --roots DIR answers the request",
+        _ => "",
+    };
+    note!("server: {error}: {method}{option}");
 }
 
 /// Prints progress, such as `progress 5 of 10, reading`, or the status of a task, such as `task 7f3a working, reading`.

@@ -39,7 +39,7 @@ impl<const N: usize> Table<N> {
         self.rows.push(cells.map(|cell| wrapped(&cell, 0, WIDTH)));
     }
 
-    /// Prints the table if it has rows besides the header.
+    /// Prints the table as one block if it has rows besides the header.
     pub(crate) fn print(&self) {
         if self.rows.len() < 2 {
             return;
@@ -48,6 +48,7 @@ impl<const N: usize> Table<N> {
             let lines = self.rows.iter().flat_map(|row| row[column].lines());
             lines.map(|line| line.chars().count()).max().unwrap_or(0)
         });
+        let mut text = String::new();
         for row in &self.rows {
             let height = row.iter().map(|cell| cell.lines().count()).max().unwrap_or(1).max(1);
             for line in 0..height {
@@ -55,9 +56,9 @@ impl<const N: usize> Table<N> {
                     let text = cell.lines().nth(line).unwrap_or("");
                     format!("{text}{}", " ".repeat(width - text.chars().count()))
                 });
-                say!("{}", cells.collect::<Vec<_>>().join("   ").trim_end());
+                text += &format!("{}\n", cells.collect::<Vec<_>>().join("   ").trim_end());
             }
         }
-        say!("");
+        say!("{text}");
     }
 }

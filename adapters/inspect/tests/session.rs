@@ -26,7 +26,13 @@ fn servers_of_both_eras_are_shown_and_set_the_exit_code() {
         (&["--check", "--web"], Some(2), &["--web shows one session"]),
         (&["--web", "0.0.0.0:0"], Some(2), &["--web 0.0.0.0:0: the page is served on loopback only"]),
         (&["--log", "log.txt"], Some(2), &["--log and --transcript need --tap"]),
-        (&["--read", "a:b"], Some(1), &["a:b: the server or the revision does not support this request"]),
+        (
+            &["--read", "a:b"],
+            Some(1),
+            &[
+                "a:b: the server or the revision does not support this request, which needs the capability `resources`",
+            ],
+        ),
         (
             &["--check", "--call", "subtract", "--revision", "2025-11-25"],
             Some(0),
@@ -200,4 +206,71 @@ fn trace_shows_whole_messages_without_a_terminal() {
     let inspect = inspect.args(["--era", "legacy", "--trace", "--", "sh", "-c", FORM_SERVER]);
     let text = String::from_utf8(inspect.stdin(Stdio::null()).output().unwrap().stderr).unwrap();
     assert!(text.contains("in this town.\",\"inputSchema\":{\"type\":\"object\"}}]}}\n"), "{text}");
+}
+
+#[test]
+#[cfg(unix)]
+fn violations_and_refused_requests_are_explained() {
+    const INITIALIZE: &str = r#"answer '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'"#;
+    const TOOLS: &str = r#"answer '"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}'"#;
+    let cases: [(&[&str], Option<i32>, &str); 5] = [
+        (
+            &["echo 'Starting the server'", INITIALIZE, TOOLS],
+            Some(0),
+            "violation: server: the line is not JSON: unexpected character at byte 0: \"Starting the server\"",
+        ),
+        (
+            &[INITIALIZE, r#"answer '"result":{"tools":[{"name":5,"inputSchema":{"type":"object"}}]}'"#],
+            Some(0),
+            "tools/list: `tools[0].name` is 5, not a string",
+        ),
+        (
+            &[r#"answer '"result":{"protocolVersion":"2025-11-25","capabilities":{}}'"#],
+            Some(1),
+            "initialize: `serverInfo` is missing",
+        ),
+        (
+            &[INITIALIZE, r#"answer '"error":{"code":"E1","message":5}'"#],
+            Some(1),
+            "mcp-inspect: listing the tools: an error without a message (0)",
+        ),
+        (
+            &[
+                INITIALIZE,
+                r#"echo '{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}'"#,
+                TOOLS,
+            ],
+            Some(0),
+            "server: Method not found: sampling/createMessage: --sample TEXT answers the request",
+        ),
+    ];
+    for (script, code, expected) in cases {
+        let answer = r#"answer() {
+            read -r line; case $line in *notifications*|*-32601*) read -r line ;; esac
+            case $line in *-32601*) read -r line ;; esac
+            id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,%s}\n' "${id%%,*}" "$1"; }"#;
+        let script = format!("{answer}\n{}\ncat > /dev/null", script.join("\n"));
+        let mut inspect = inspect();
+        let inspect = inspect.args(["--era", "legacy", "--timeout", "20", "--", "sh", "-c", &script]);
+        let output = inspect.stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains(expected), "{expected} is missing in\n{text}");
+        assert_eq!(output.status.code(), code, "{text}");
+    }
+}
+
+#[test]
+fn log_level_is_sent_to_a_server_that_declares_no_logging() {
+    let url = serve_results(&[
+        (
+            "server/discover",
+            r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}"#,
+        ),
+        ("tools/list", r#"{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}"#),
+    ]);
+    let output =
+        inspect().args(["--era", "modern", "--trace", "--log-level", "info", &url]).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && text.contains(r#"/logLevel":"info""#), "{text}");
+    assert!(text.contains("may ignore --log-level"), "{text}");
 }

@@ -36,6 +36,8 @@ pub(crate) fn run(command: &mut Command, input: &[u8]) -> Output {
 /// Starts an HTTP server that answers each request of a method in `results` with the result for this method.
 /// Notifications get 202, and all other messages get 405. Returns the URL of the server.
 ///
+/// The result for "400" is the body of a response with this status to any other message.
+///
 /// The result for "GET" is a notification, which the server sends 200 ms after the client has opened the stream.
 pub(crate) fn serve_results(results: &'static [(&str, &str)]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -71,7 +73,10 @@ pub(crate) fn serve_results(results: &'static [(&str, &str)]) -> String {
                 None if message.get("method").is_some() && message.get("id").is_none() => {
                     ("202 Accepted", String::new())
                 }
-                None => ("405 Method Not Allowed", String::new()),
+                None => match results.iter().find(|(method, _)| *method == "400" && length > 0) {
+                    Some((_, body)) => ("400 Bad Request", (*body).into()),
+                    None => ("405 Method Not Allowed", String::new()),
+                },
             };
             let head = format!(
                 "HTTP/1.1 {status}\r\nMcp-Session-Id: s\r\nContent-Type: application/json\r\nConnection: close"

@@ -96,6 +96,48 @@ fn check_of_a_url_reports_the_violations_of_the_server() {
 }
 
 #[test]
+fn refused_probe_of_a_server_with_a_handshake_is_no_violation() {
+    const INITIALIZE: (&str, &str) = (
+        "initialize",
+        r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#,
+    );
+    let servers: [&[(&str, &str)]; 2] = [
+        &[INITIALIZE, ("400", r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"no"},"id":null}"#)],
+        &[
+            INITIALIZE,
+            ("400", r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"no"}}"#),
+        ],
+    ];
+    for server in servers {
+        let output = run(inspect().args(["--check", &serve_results(server)]), b"");
+        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && text.contains("no violations\n"), "{text}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn check_ends_if_the_server_exits() {
+    let script = r#"while read -r line; do
+        id=${line#*\"id\":}
+        case $line in
+            *initialize\"*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+            *notifications*) continue ;;
+            *ping*) result={} ;;
+            *) exit 7 ;;
+        esac
+        printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "${id%%[,\}]*}" "$result"
+    done"#;
+    let mut inspect = inspect();
+    let inspect = inspect.args(["--check", "--revision", "2025-06-18", "--", "sh", "-c", script]);
+    let output = run(inspect, b"");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let exit = "2025-06-18: the server exited (status 7) after tools/list\n";
+    assert!(text.contains(exit) && text.ends_with("\n1 violation\n"), "{text}");
+}
+
+#[test]
 fn check_of_a_url_finds_no_violation_in_our_server() {
     let mut server = example("everything_server");
     let server = server.args(["--http", "127.0.0.1:0"]).stderr(Stdio::piped()).stdin(Stdio::null());

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,6 +31,10 @@ pub(crate) struct Connection {
     monitor: Monitor,
     clock: Clock,
     violations: Vec<Violation>,
+    /// The last method that was sent.
+    last_method: String,
+    /// The end of the server, if the server has ended.
+    exit: Option<String>,
     pub(super) revision: Revision,
     next_id: u32,
     /// The time to wait for a response.
@@ -72,6 +76,8 @@ impl Connection {
             monitor: Monitor::new().line_limit(LINE_LIMIT),
             clock: Clock::start(),
             violations: Vec::new(),
+            last_method: String::new(),
+            exit: None,
             revision,
             next_id: 0,
             timeout: arguments.timeout,
@@ -79,8 +85,12 @@ impl Connection {
         })
     }
 
-    /// Sends a line. Ignores a failed write, because the missing responses show that the server has exited.
+    /// Sends a line, unless the server has ended. Ignores a failed write, because the missing responses show that the
+    /// server has exited.
     pub(crate) fn send(&mut self, line: &str) {
+        if self.exit.is_some() {
+            return;
+        }
         let found = self.monitor.line(Sender::Client, line.as_bytes(), self.clock.now());
         self.violations.extend(found);
         if self.is_traced {
@@ -100,6 +110,9 @@ impl Connection {
         } else {
             self.next_id.to_string()
         };
+        if self.exit.is_none() {
+            method.clone_into(&mut self.last_method);
+        }
         let params = if params.is_empty() { String::new() } else { format!(",\"params\":{params}") };
         self.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{}{params}}}", quoted(method)));
         id
@@ -136,9 +149,42 @@ impl Connection {
         while !is_done(self) {
             match self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(bytes) => self.read(&bytes),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => return,
+                Err(RecvTimeoutError::Disconnected) => return self.record_exit(),
             }
         }
+    }
+
+    /// Records how the server has ended, after its stdout was closed.
+    fn record_exit(&mut self) {
+        if self.exit.is_some() {
+            return;
+        }
+        let end = match self.wait_for_exit(Duration::from_secs(1)) {
+            Some(status) => {
+                let status = status.code().map_or(status.to_string(), |code| format!("status {code}"));
+                format!("the server exited ({status})")
+            }
+            None => "the server closed its stdout".into(),
+        };
+        self.exit = Some(format!("{end} after {}", self.last_method));
+    }
+
+    /// Waits for the end of the process. Returns `None` if the process still runs.
+    fn wait_for_exit(&mut self, time: Duration) -> Option<ExitStatus> {
+        let deadline = Instant::now() + time;
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(10)),
+                status => return status.ok().flatten(),
+            }
+        }
+    }
+
+    /// Returns how the server has ended, such as `the server exited (status 7) after tools/list`. Returns `None` if the
+    /// server runs.
+    pub(crate) fn exit(&self) -> Option<String> {
+        self.exit.clone()
     }
 
     fn read(&mut self, bytes: &[u8]) {
@@ -185,10 +231,7 @@ impl Connection {
         let found = self.monitor.end(Sender::Server, self.clock.now());
         self.violations.extend(found);
         drop(self.stdin.take());
-        let deadline = Instant::now() + Duration::from_secs(3);
-        while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
-            thread::sleep(Duration::from_millis(10));
-        }
+        self.wait_for_exit(Duration::from_secs(3));
         let _ = self.child.kill();
         let _ = self.child.wait();
         self.violations

@@ -6,7 +6,7 @@ mod script;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use mcp_proto::monitor::{Requirement, Sender, Violation};
+use mcp_proto::monitor::{Requirement, Rule, Sender, Violation};
 use mcp_proto::{Revision, Revisions};
 
 use crate::observed::Observed;
@@ -14,8 +14,8 @@ use crate::options::Arguments;
 
 /// The outcome of the script in one revision.
 enum Outcome {
-    /// The script ran, and the monitor found these violations.
-    Checked(Vec<Violation>),
+    /// The script ran, and the monitor found these violations. `exit` is the reason of an early end.
+    Checked { violations: Vec<Violation>, exit: Option<String> },
     /// The server does not support the revision.
     Unsupported(String),
 }
@@ -23,8 +23,8 @@ enum Outcome {
 /// Checks a server over HTTP in the revision that the client selects: the lists, and the options of the command line.
 /// Returns an error if the session fails without a violation.
 pub(crate) fn check_url(arguments: &Arguments) -> Result<ExitCode, String> {
-    let observed = Observed::new(arguments.trace, None);
-    let violations = observed.violations();
+    let mut observed = Observed::new(arguments.trace, None);
+    let violations = observed.collect_violations();
     let outcome = crate::connect(arguments, observed);
     let mut report = Report::default();
     report.add(violations.take());
@@ -48,9 +48,13 @@ pub(crate) fn check(arguments: &Arguments) -> Result<ExitCode, String> {
             continue;
         }
         match script::run(arguments, revision)? {
-            Outcome::Checked(violations) => {
+            Outcome::Checked { violations, exit } => {
                 is_checked = true;
                 report.add(violations);
+                if let Some(why) = exit {
+                    say!("{}: {why}", revision.as_str());
+                    report.is_interrupted = true;
+                }
             }
             Outcome::Unsupported(why) => say!("{}: not checked: {why}", revision.as_str()),
         }
@@ -65,6 +69,8 @@ pub(crate) fn check(arguments: &Arguments) -> Result<ExitCode, String> {
 #[derive(Default)]
 struct Report {
     rows: BTreeMap<String, Row>,
+    /// Whether the server has exited before the end of a check.
+    is_interrupted: bool,
 }
 
 struct Row {
@@ -74,13 +80,18 @@ struct Row {
 }
 
 impl Report {
-    /// Adds the violations of the server. Violations that differ only in their id or revision are one row.
+    /// Adds the violations of the server. Violations that differ only in their id or revision are one row. Lines that
+    /// are no messages are one row, with the first such line.
     fn add(&mut self, violations: Vec<Violation>) {
         for violation in violations {
             if violation.sender != Sender::Server {
                 continue;
             }
-            let key = format!("{:?} {:?} {}", violation.rule, violation.method, violation.text);
+            let text = match violation.rule {
+                Rule::LineJson | Rule::LineUtf8 => "",
+                _ => &violation.text,
+            };
+            let key = format!("{:?} {:?} {text}", violation.rule, violation.method);
             let revision = violation.revision.map_or("before the session", Revision::as_str);
             let row =
                 self.rows.entry(key).or_insert(Row { first: violation, revisions: Vec::new(), count: 0 });
@@ -93,7 +104,7 @@ impl Report {
 
     /// Prints the report. Returns the exit code.
     fn print(&self) -> ExitCode {
-        if self.rows.is_empty() {
+        if self.rows.is_empty() && !self.is_interrupted {
             say!("no violations");
             return ExitCode::SUCCESS;
         }

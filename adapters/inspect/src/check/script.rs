@@ -1,5 +1,7 @@
 //! The script of a check: requests that every server has to answer, or to refuse in a defined way.
 //!
+//! If the server exits, the remaining requests are not sent.
+//!
 //! The script calls only the tools that the command line names, because a tool may have effects.
 
 use std::time::Duration;
@@ -45,7 +47,8 @@ pub(super) fn run(arguments: &Arguments, revision: Revision) -> Result<Outcome, 
     }
     script.bad_lines();
     script.connection.receive_late_messages();
-    Ok(Outcome::Checked(script.connection.finish()))
+    let exit = script.connection.exit();
+    Ok(Outcome::Checked { violations: script.connection.finish(), exit })
 }
 
 struct Script {
@@ -70,8 +73,9 @@ impl Script {
         };
         let id = self.connection.begin(method, &params);
         let timeout = START_TIMEOUT.max(self.connection.timeout);
-        let response =
-            self.connection.wait(&id, timeout).ok_or_else(|| format!("no response to {method}"))?;
+        let Some(response) = self.connection.wait(&id, timeout) else {
+            return Err(self.connection.exit().unwrap_or(format!("no response to {method}")));
+        };
         let result = response.result().ok_or_else(|| response.error())?;
         self.declared = result.get("capabilities").map(|json| json.to_string()).unwrap_or_default();
         if revision.era() == Era::Handshake {
