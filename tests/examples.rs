@@ -283,8 +283,10 @@ fn everything_server_requests_and_notifies_in_a_session() {
     server.respond(&form, filled_in, r#"action=accept, content={\"name\":\"Ada\"}"#);
     let page = server.send(&call(2, "ask_page", "{}"), &[r#""mode":"url""#]);
     server.respond(&page, r#""error":{"code":-1,"message":"not now"}"#, "not now (-1)");
-    server
-        .send(&call(3, "ask_model", "{}"), &[r#"the client does not support the request"}],"isError":true"#]);
+    server.send(
+        &call(3, "ask_model", "{}"),
+        &[r#"the client did not declare the capability sampling"}],"isError":true"#],
+    );
     // The client subscribes to a note, and adds, lists, completes and reads notes.
     let subscribe = r#""method":"resources/subscribe","params":{"uri":"note://milk"}"#;
     server.send(&format!(r#""id":4,{subscribe}"#), &[r#""id":4,"result":{}"#]);

@@ -302,5 +302,5 @@ fn roots_changed_reaches_the_server() {
     client.roots_changed();
     received.recv_timeout(SOON).unwrap();
     // The server does not use undeclared capabilities.
-    assert!(call_text(&client, "form").contains("does not support"));
+    assert!(call_text(&client, "form").contains("did not declare the capability"));
 }

@@ -362,5 +362,5 @@ async fn roots_changed_reaches_the_server() {
     client.roots_changed();
     timeout(SOON, received.recv()).await.unwrap().unwrap();
     // The server does not use undeclared capabilities.
-    assert!(call_text(&client, "form").await.contains("does not support"));
+    assert!(call_text(&client, "form").await.contains("did not declare the capability"));
 }
