@@ -13,7 +13,7 @@ pub(crate) enum Segment<'s> {
     Overlong,
 }
 
-/// The segment at the end of the input.
+/// The bytes of a segment that is not complete.
 #[derive(Debug, Clone)]
 pub(crate) struct Segments {
     bytes: [u8; SEGMENT],

@@ -16,7 +16,7 @@ use crate::printable::Printable;
 pub enum ServeError {
     /// The configuration is invalid.
     Setup(ConfigError),
-    /// A thread cannot be started, or a stream cannot be prepared.
+    /// A thread cannot be started, a stream cannot be prepared, or the listener has failed.
     Io(io::Error),
 }
 
@@ -177,7 +177,7 @@ impl From<io::Error> for ConnectError {
 
 /// The reason why a request has no result.
 ///
-/// A failure of a tool *is* a result, for the model: the `is_error` of the result is `true`. With a server of this
+/// A failure of a tool is a result that the model reads: the `is_error` of the result is `true`. With a server of this
 /// project, the mistakes in a tool call have these outcomes:
 ///
 /// | mistake | outcome |

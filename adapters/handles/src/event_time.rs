@@ -3,7 +3,7 @@
 use mcp_proto::Millis;
 
 /// Maximum number of consecutive events without a reading of the clock. If slow events follow quick events, this number
-/// limits how far the time lags behind. Three such events between two readings save three quarters of the readings.
+/// limits how far the time lags behind. With three events without a reading, one event in four needs a reading.
 const MAX_SKIPPED: u8 = 3;
 
 /// The time after each event of an event loop, with few readings of the clock while events are quick.

@@ -103,7 +103,7 @@ pub enum RequestOutcome {
     Cancelled,
     /// The timeout of the request expired.
     TimedOut,
-    /// The connection closed, or the session restarted, before a response.
+    /// The connection closed, the session restarted, or the handler panicked, before a response.
     Closed,
 }
 

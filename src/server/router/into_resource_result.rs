@@ -22,13 +22,13 @@ use crate::server::router::into_tool_result::{IntoToolResult, Structured};
     note = "the `T` of a `Structured<T>` derives `serde::Serialize`"
 )]
 pub trait IntoResourceResult {
-    /// The media type of the contents, if the type determines it.
+    /// The default media type of the contents, if the Rust type implies one.
     const MIME_TYPE: Option<&'static str> = None;
 
     /// Responds with this value to a request to read a resource.
     fn respond(self, request: ReadResource<'_>);
 
-    /// Returns the text of an error. Returns `None` for all other values.
+    /// Returns the text of an error. Returns `None` for a value, and for an error without a text of its own.
     #[doc(hidden)]
     fn failure(&self) -> Option<&dyn WriteText> {
         None
