@@ -371,6 +371,7 @@ impl HttpExchanges {
     /// there is no session id, or if the request cannot be written. The owner must abort all other requests.
     pub fn shutdown(&mut self, now: Millis) -> Option<(ExchangeId, Box<Request<Bytes>>)> {
         self.http.shutdown(now);
+        self.responses.errors.clear();
         match self.send_due(now)? {
             HttpAction::Send(exchange, request) => Some((exchange, request)),
             _ => None,

@@ -287,7 +287,10 @@ impl<'i> Serve<'i> {
             config,
         };
         if let Some(on_start) = &self.on_start {
+            // A query in `on_start` fails instead of waiting for a server that has not started.
+            state.commands.set_owner(Some(thread::current().id()));
             on_start(&state.handle);
+            state.commands.set_owner(None);
         }
         thread::scope(|scope| {
             let accept = || state.accept(scope, &acceptor, &connections);
