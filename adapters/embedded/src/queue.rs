@@ -24,10 +24,10 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// let mut uart = Halves(&RECEIVED, &TO_SEND);
 /// ```
 ///
-/// A receive interrupt that checks [`free`](Queue::free) before it takes a byte loses no byte: while the queue is full,
-/// the bytes stay in the UART. With flow control, the UART stops the sender. Without flow control, the UART reports an
-/// overrun when its own buffer is full. If the queue is full, the handler disables the interrupt. The main loop enables
-/// the interrupt again after a step has made space:
+/// A receive interrupt should check [`free`](Queue::free) before it takes a byte. While the queue is full, the bytes
+/// then stay in the UART. With flow control, the UART stops the sender. Without flow control, the UART reports an
+/// overrun when its own buffer is full. Here the queue must keep space for a session mark. Without this space, the
+/// interrupt handler disables its interrupt. The main loop enables the interrupt again after a step has made space:
 ///
 /// ```
 /// use mcp_proto_embedded::{Queue, SESSION_MARK};
@@ -154,7 +154,8 @@ impl<const N: usize> Queue<N> {
     /// Puts in all bytes and returns `true`. If the bytes do not fit, or the queue contains two gaps, puts in none,
     /// records a gap, and returns `false`.
     pub fn push_all(&self, bytes: &[u8]) -> bool {
-        // Checked once, because the consumer may clear a gap between two bytes.
+        // Checked before the first byte. Otherwise the queue could take only the last bytes, if the consumer clears a
+        // gap between two bytes.
         if !self.is_open() || self.free() < bytes.len() {
             self.lost();
             return false;

@@ -13,7 +13,7 @@ pub(crate) enum Segment<'s> {
     Overlong,
 }
 
-/// The bytes of a segment that is not complete.
+/// Collects the bytes of a segment until the segment is complete.
 #[derive(Debug, Clone)]
 pub(crate) struct Segments {
     bytes: [u8; SEGMENT],
@@ -59,7 +59,8 @@ impl Segments {
     }
 }
 
-/// Returns whether the bytes may be text. The first byte of a frame's body never occurs in UTF-8.
+/// Returns whether the bytes may be text. An undamaged frame is never text, because the first byte of its body never
+/// occurs in UTF-8.
 fn is_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | 0x1B | b' '..=b'~' | 0x80..=0xF4))
 }

@@ -73,8 +73,8 @@ impl ServerHandle {
 
     /// Defers a request and responds to it in a task.
     ///
-    /// The request is a call, a read, a prompt, a completion or a request of an extension. Copy the needed data
-    /// first, for example `call.arguments()`, and move the copy into the closure.
+    /// The request is a call, a read, a prompt, a completion, a page of a dynamic list, or a request of an extension.
+    /// Copy the needed data first, for example `call.arguments()`, and move the copy into the closure.
     ///
     /// While all [`workers`](crate::Serve::workers) are busy, the request waits. If too many requests
     /// [wait](crate::Serve::waiting), the server refuses the request (-32603). When the timeout of deferred requests

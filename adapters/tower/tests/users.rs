@@ -20,7 +20,7 @@ use mcp_proto_tower::{
 use crate::support::{HTTP, TestServer};
 
 fn name_of(user: Option<u64>) -> String {
-    user.map_or("nobody".into(), |user| format!("user {user}"))
+    user.map_or("no user".into(), |user| format!("user {user}"))
 }
 
 #[tool]
@@ -157,7 +157,7 @@ fn user_of_a_layer_reaches_handlers_hooks_and_tasks() {
         check(&first, &second);
         let anonymous = connect(&server, era, ("X-Other", "1"));
         for tool in TOOLS {
-            assert_eq!(text(&anonymous, tool), "nobody", "{tool}");
+            assert_eq!(text(&anonymous, tool), "no user", "{tool}");
         }
         assert!(anonymous.call_json("secret", "{}").is_err());
     }

@@ -30,8 +30,8 @@ enum Stop {
     Event,
 }
 
-/// Converts overdue calls to tasks. Then expires a task, or sends pending messages. Returns `true` if one of these
-/// steps has set an event.
+/// Handles expired deadlines, the earliest first: converts calls to tasks until a task expires, or until a conversion
+/// has no transmit space. If no deadline has expired, sends pending messages. Returns `true` if an event is set.
 pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> bool {
     while let Some(ticket) = table.slots.due(state.peer.now) {
         let data = table.data(ticket);

@@ -1,6 +1,6 @@
 //! Registry of subscribed URIs and task ids, in one buffer. A `subscriptions/listen` itself is a request in a slot.
 //!
-//! The slot has the filter of lists and the pending changes (`RequestKind::Listen`).
+//! This slot stores which list changes the client wants, and which changes are pending (`RequestKind::Listen`).
 //!
 //! The entries form a binary trie: bit `n` of an entry's hash selects the child at depth `n`, and the first entry is
 //! the root. So the registry finds an entry in O(log n) without a separate index. The hash uses the seed of
@@ -54,7 +54,7 @@ impl Owner {
     }
 
     pub(crate) fn is_active(self, in_flight: &RequestTable<'_>) -> bool {
-        // A subscription receives no notification after its response.
+        // The flag `SUBSCRIBED` of a subscription means that its response is written. No notification may follow.
         self.ticket().is_none_or(|ticket| {
             let subscription = in_flight.inbound(ticket).and_then(Inbound::subscription);
             subscription.is_some_and(|[_, flags]| !flags.any(ChangeSet::SUBSCRIBED))
@@ -65,7 +65,7 @@ impl Owner {
 /// The reason why the registry does not add an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AddError {
-    /// The buffer has no space for the URI of the resource, or the URI is longer than 65,535 bytes.
+    /// The buffer has no space for the entry, or the URI or task id of the entry is longer than 65,535 bytes.
     Full,
     /// The notification about the resource would not fit into the transmit buffer.
     TooLong,
@@ -212,7 +212,7 @@ impl<'b> SubscriptionRegistry<'b> {
     /// `check` gets the decoded URI or id, and may refuse the entry, even if the entry exists.
     ///
     /// # Errors
-    /// [`AddError::Full`]: the buffer has no space. Other errors are those of `check`.
+    /// [`AddError::Full`], and the errors of `check`.
     pub(crate) fn add(
         &mut self,
         subject: &Subject<'_>,
