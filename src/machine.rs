@@ -29,8 +29,8 @@ pub trait Machine: sealed::Sealed {
     /// harmless.
     ///
     /// The timeout of a request may expire while the application handles an event of a message. The machine then
-    /// extends the timeout once, by 100 milliseconds, because the caller may not have read the response yet. The
-    /// timeout of a keep-alive ping that expires during such an event restarts.
+    /// extends the timeout once, by 100 milliseconds, because the caller may not have read the response yet. If the
+    /// timeout of a keep-alive ping expires during such an event, this timeout restarts.
     fn poll(&mut self, now: Millis) -> Action<'_>;
 }
 

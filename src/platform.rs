@@ -159,7 +159,7 @@ fn copy_by_words(target: &mut [u8], source: &[u8]) {
     copy_by_bytes(target, source);
 }
 
-/// Moves the bytes from offset `by` on to the front.
+/// Moves the bytes after the first `by` bytes to the front.
 pub(crate) fn shift(bytes: &mut [u8], by: usize) {
     move_down(bytes, by, 0, usize::MAX);
 }

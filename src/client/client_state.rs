@@ -223,8 +223,8 @@ impl<'b> ClientState<'b> {
         largest.saturating_add(self.peer.output.overhead())
     }
 
-    /// Returns the maximum size, in bytes, of a response from the client itself or about a task. The limit of a reply
-    /// must be at least this size.
+    /// Returns the maximum size, in bytes, of a response from the client itself or about a task. The maximum reply size
+    /// of the transmit buffer must be at least this size.
     pub(crate) fn min_reply_size(&self) -> usize {
         let tasks =
             self.client_task_hooks().map_or(0, |hooks| (hooks.max_response_size)(self.config.revisions));

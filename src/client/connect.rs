@@ -149,7 +149,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Repeats the probe after its response lost bytes. No effect if the probe was already repeated.
+    /// Repeats the probe after its response lost bytes. No effect if the client has already repeated the probe for this
+    /// reason.
     pub(crate) fn repeat_lost_probe(&mut self) {
         if !mem::replace(&mut self.lost_probe_repeated, true)
             && let Some(revision) = self.tried.latest()

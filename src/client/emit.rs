@@ -30,8 +30,8 @@ impl Client<'_> {
         let line = input.bytes();
         let view = |span: Span| rpc::view(line, span);
         let known = |span: Span| (!span.is_missing()).then(|| view(span));
-        // This event borrows the state mutably. The code of this event therefore precedes the `match`, which borrows
-        // the pending event.
+        // The event of a server request borrows the state mutably. The code of this event therefore precedes the
+        // `match`, which borrows the pending event.
         if let Some(PendingEvent::ServerRequest { id, method, params, context }) = state.pending_event {
             let method = rpc::text(line, method);
             let request = state.server_request(view(id).bytes(), method, known(params), context);

@@ -37,8 +37,9 @@ pub enum Event<'a> {
     /// the request or [resets](crate::Client::reset) the client. A complete list ends with the event of its last page,
     /// and without this event. Subscriptions and tasks continue after [`reconnect`](crate::Client::reconnect).
     ///
-    /// The result is valid until the next poll. If it is for a deferred request of the server, copy it, because
-    /// [`Client::reply`](crate::Client::reply) can return [`SendError::Busy`](crate::SendError::Busy).
+    /// The result is valid until the next poll. If the application needs the result to respond to a deferred request of
+    /// the server, copy the result, because [`Client::reply`](crate::Client::reply) can return
+    /// [`SendError::Busy`](crate::SendError::Busy).
     Response(Response<'a>),
     /// A part of the content of a result that arrives in [chunks](crate::Client::receive_chunks).
     Chunk {

@@ -17,8 +17,8 @@ use crate::time::Millis;
 
 /// Code of keep-alive.
 pub(crate) struct KeepAliveHooks {
-    /// Sends a due ping if it fits. If the server is unresponsive, emits `PeerUnresponsive` and returns `true`,
-    /// otherwise `false`. If the settings demand the end of the connection, also closes the input.
+    /// Sends a due ping if it fits. If the server is unresponsive, emits `PeerUnresponsive`, closes the input if the
+    /// settings demand the end of the connection, and returns `true`. Otherwise returns `false`.
     pub(crate) advance: fn(&mut Client<'_>) -> bool,
     /// Returns the time of the next ping, or the deadline of the current ping. Returns `None` if the client is not
     /// connected, or if neither time is set.

@@ -103,7 +103,7 @@ impl<'o> Options<'o> {
         self
     }
 
-    /// Requests a task (`2025-11-25`), which the server keeps for `ttl` milliseconds. With `u64::MAX`, the server
+    /// Requests a task (`2025-11-25`), which the server keeps for `ttl` milliseconds. With [`Millis::MAX`], the server
     /// chooses the time.
     ///
     /// Pass this option only for tools whose [`task_support`](crate::client::ToolView::task_support) is not

@@ -100,8 +100,8 @@ impl Client<'_> {
         Some(true)
     }
 
-    /// Expires a task that the client runs, or sends pending messages about tasks. Returns `true` if an event or an
-    /// error is then pending.
+    /// Expires tasks that the client runs, up to the first event. Without an event, then sends pending messages about
+    /// tasks. Returns `true` if an event or an error is pending.
     #[inline]
     fn advance_client_tasks(&mut self) -> bool {
         self.state.client_tasks.is_some() && self.advance_open_tasks()

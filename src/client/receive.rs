@@ -448,8 +448,8 @@ impl ClientState<'_> {
         self.peer.in_flight.release(ticket);
     }
 
-    /// Fails the latest request on a stream that has closed, if the request awaits its response. Exceptions: if the
-    /// request is a probe, the client falls back to the handshake if possible. If the request is about a task, the
+    /// Fails the latest request on a stream that has closed, if the request awaits its response. There are two
+    /// exceptions. After a probe, the client falls back to the handshake if possible. After a request about a task, the
     /// client polls the task.
     pub(crate) fn fail_exchange(&mut self, stream: StreamId) {
         match self.find_on_stream(stream) {

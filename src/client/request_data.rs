@@ -70,7 +70,7 @@ impl ClientState<'_> {
     /// Finds the latest request that was sent on this stream. Returns [`IssuedId::Unknown`] if there is no such
     /// request.
     pub(crate) fn find_on_stream(&self, StreamId(stream): StreamId) -> IssuedId {
-        // All sent ids are below this bound. Find the largest smaller id whose low 32 bits are the stream.
+        // All sent ids are below this bound. Find the largest id below the bound whose low 32 bits are the stream.
         let bound = self.id_of(self.peer.next_sequence, None);
         let id = bound.wrapping_sub(u64::from((bound as u32).wrapping_sub(stream)));
         let id = if id >= bound { id.checked_sub(1 << 32) } else { Some(id) };

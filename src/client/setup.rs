@@ -14,8 +14,8 @@ use crate::peer::slots::InFlight;
 impl<'b> Client<'b> {
     /// Creates a client on two buffers.
     ///
-    /// Each buffer is a lent slice or, with the feature `alloc`, a `Buffer::grown`, which replaces a `Vec<u8>` of the
-    /// caller. To send requests, the client also needs [slots](Client::in_flight).
+    /// Each buffer is a lent slice or, with the feature `alloc`, a heap buffer from `Buffer::grown`, for which the
+    /// caller needs no `Vec<u8>`. To send requests, the client also needs [slots](Client::in_flight).
     ///
     /// # Errors
     /// [`ConfigError::RxTooSmall`], [`ConfigError::TxTooSmall`]: a buffer is too small for the messages that the client
@@ -81,7 +81,7 @@ impl<'b> Client<'b> {
         self
     }
 
-    /// Replaces the request table, but keeps the seed. The order of the setup calls therefore does not matter.
+    /// Replaces the request table, but keeps the seed, so that `seed` may precede or follow `in_flight`.
     fn set_in_flight(&mut self, mut table: RequestTable<'b>) {
         table.set_seed(self.state.peer.in_flight.seed());
         self.state.peer.in_flight = table;

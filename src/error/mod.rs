@@ -144,7 +144,7 @@ pub enum ProtocolError {
     UnknownSubscription,
     /// A notification without a meaning for this role or revision.
     UnknownNotification,
-    /// Too many error responses without an id in a row.
+    /// Too many consecutive error responses without an id.
     ///
     /// The machine sends no further error responses without an id until a valid message arrives. The limit does not
     /// apply to errors in a batch, or on a stream other than [`StreamId::NONE`](crate::StreamId::NONE).
@@ -305,7 +305,7 @@ pub enum ConfigError {
     },
     /// Raw JSON of the application, such as a schema or `_meta`, that is valid but not an object.
     NotAnObject {
-        /// Index of the catalog entry.
+        /// Index, as in [`InvalidJson`](ConfigError::InvalidJson).
         entry: usize,
     },
     /// Entries with the same name.

@@ -147,8 +147,9 @@ impl Monitor {
     /// also checks the message.
     ///
     /// At the end of the server's stream, each request of the client without a response is a violation. Cancelled
-    /// requests and subscriptions need no response. If the client's stream ended first, no request needs a response,
-    /// because the end of the client's stream ends the session.
+    /// requests and subscriptions need no response. No request needs a response if the client's stream ended first,
+    /// because the end of the client's stream ends the session. No request needs a response after an unread message,
+    /// because this message may be the response.
     pub fn end(&mut self, sender: Sender, now: Millis) -> Vec<Violation> {
         let mut found = Vec::new();
         let party = self.dialogue.party(sender);

@@ -39,7 +39,8 @@ impl Monitor {
         if message.flaw.is_some() {
             return;
         }
-        // All revisions have the required members of the oldest one.
+        // Without a known revision, check the members of the oldest revision, because all revisions have its required
+        // members.
         let revision = report.revision.unwrap_or(Revision::OLDEST);
         if let Some(shapes) = schema::shapes(method)
             && !report.check(Rule::ParamsShape, &shapes.params, params, revision)

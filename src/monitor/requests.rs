@@ -77,8 +77,8 @@ pub(super) enum Flaw {
 }
 
 impl Request {
-    /// Returns the time at which the client cancelled the request, or the server refused it or ended the subscription.
-    /// From then on, another request may use the id.
+    /// Returns the time at which the sender cancelled the request, or the receiver refused the request or ended the
+    /// subscription. From then on, another request may use the id.
     pub(super) fn freed_at(&self) -> Option<Millis> {
         self.cancelled
             .or(self.refused)

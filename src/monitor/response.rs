@@ -158,8 +158,8 @@ impl Monitor {
         }
     }
 
-    /// Returns whether the receiver had to refuse a request with this flaw. Otherwise the server may have added the tool
-    /// or prompt since it sent the list.
+    /// Returns whether the receiver had to refuse a request with this flaw. Returns `false` if the server may have
+    /// added the tool or prompt since the server sent the list.
     fn is_proven(&self, flaw: Flaw, request: &Request, report: &Report<'_>) -> bool {
         let (list, catalog) = match flaw {
             Flaw::Tool => ("tools", &self.dialogue.tools),

@@ -177,8 +177,7 @@ const SCHEMA_LIMIT: usize = 1 << 20;
 impl super::session::Catalog {
     /// Adds a page of a list. The page of a request without a cursor starts a list. The last page completes the list if
     /// the list has fewer than `LIMIT` names. Beyond [`SCHEMA_LIMIT`], an entry has the schema `{}`, which every value
-    /// matches. If the page does not continue the list, the catalog becomes empty and
-    /// incomplete.
+    /// matches. If the page does not continue the list, the catalog becomes empty and incomplete.
     fn add_page(
         &mut self,
         request: &Request,

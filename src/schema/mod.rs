@@ -48,9 +48,9 @@
 //!   allows unknown fields.
 //! - `1.0` and `1e2` are integers, as in JSON Schema.
 //! - An [`Option`] may be missing or `null`.
-//! - The schema has no limit for floating-point numbers, but the decoder refuses a number that the type of the field
-//!   cannot hold. The decoder compares bounds after the conversion. For example, an `f32` field reads 0.50000000001
-//!   as 0.5.
+//! - The schema does not contain the limits of a floating-point type, but the decoder refuses a number that the type of
+//!   the field cannot hold. The decoder compares bounds after the conversion. For example, an `f32` field reads
+//!   0.50000000001 as 0.5.
 //! - A [`Decimal`] keeps the first 18 or 19 digits of a number. In arguments and in structured results, a `Decimal`
 //!   links no floating-point code. The bounds and the default of a `Decimal` are literals with a decimal point, as
 //!   for floats.
@@ -172,8 +172,8 @@
 //!
 //! # Lists, strings and maps without a heap
 //!
-//! With the feature `heapless`, a field may be a `Vec`, a `String`, a `LinearMap` or an `IndexMap` of that crate. The
-//! schema contains the capacity of the field.
+//! With the feature `heapless`, a field may be a `Vec`, a `String`, a `LinearMap` or an `IndexMap` of the crate
+//! `heapless`. The schema contains the capacity of the field.
 //!
 //! ```
 //! # #[cfg(feature = "heapless")] {

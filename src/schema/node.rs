@@ -241,7 +241,7 @@ impl Node {
 pub enum Bound {
     /// A literal bound of an integer.
     Whole(Whole),
-    /// A bound of an integer that is an expression, cast to `i128`. A bound of a `u128` may wrap.
+    /// A bound of an integer, from an expression that is cast to `i128`. A bound of a `u128` may wrap.
     Cast(i128),
     /// A literal bound of a floating point number, as JSON text.
     Text(&'static str),
@@ -414,7 +414,7 @@ impl Fields {
     }
 }
 
-/// Returns the bound of an integer type with the given maximum, or `otherwise` without a bound.
+/// Returns the bound of an integer type with the given maximum. If there is no bound, returns `otherwise`.
 const fn whole_or(bound: Option<Bound>, otherwise: Whole, maximum: Whole) -> Whole {
     match bound {
         Some(Bound::Whole(whole)) => whole,

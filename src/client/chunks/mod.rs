@@ -93,7 +93,8 @@ fn before_line(client: &mut Client<'_>, line: Option<LineKind>) -> bool {
         None | Some(LineKind::Message) => next_chunk(client, line.is_some()),
         Some(_) => false,
     };
-    // A truncated line does not count as handled, because the end of the connection ends its request.
+    // A truncated line does not count as handled, so that the end of the connection fails its request, and not
+    // `end_chunks`.
     client.chunks.is_handled = !has_event && line.is_some_and(|line| line != LineKind::Truncated);
     has_event
 }

@@ -21,8 +21,8 @@ use crate::time::Millis;
 /// slot, and precedes the ticket of the task.
 pub(super) const LINK: u8 = b't';
 
-/// Expires tasks, or sends pending messages. Stops at the first event: the end of a request whose task has expired or
-/// was removed at the end of the connection.
+/// Expires tasks. If this sets no event, then sends pending messages. The event is the end of a request whose task has
+/// expired or was removed at the end of the connection.
 pub(super) fn advance(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) {
     while let Some(ticket) = table.slots.due(state.peer.now) {
         let request = table.call_of(ticket);

@@ -31,9 +31,9 @@ pub(crate) struct ClientTaskHooks {
     pub(crate) requested: fn(Context, Json<'_>) -> Result<Option<u64>, ProtocolError>,
     /// Returns whether this is a method about tasks that the client accepts in the current session.
     pub(crate) accepts: fn(&ClientState<'_>, Str<'_>) -> bool,
-    /// Handles a request about a task: its id, method and parameters. Returns the error that the client has sent, if
-    /// any. The response to `tasks/result` waits for the end of the task. The caller must have reserved space for a
-    /// response.
+    /// Handles a request about a task. The arguments are the id, the method, the parameters and the stream of the
+    /// request. Returns the error that the client has sent, if any. The response to `tasks/result` waits for the end of
+    /// the task. The caller must have reserved space for a response.
     pub(crate) on_request:
         fn(&mut ClientState<'_>, Json<'_>, Str<'_>, Json<'_>, StreamId) -> Result<(), ProtocolError>,
     /// Turns a deferred request into a task with this time to live. Returns `false` if the table is full, or the
@@ -46,7 +46,7 @@ pub(crate) struct ClientTaskHooks {
     /// Finds the open task of a deferred request. Returns the ticket of the task, and the context of the response.
     /// Returns `None` if there is no such task.
     pub(crate) find: fn(&TaskTable<'_>, Ticket) -> Option<(Ticket, Context)>,
-    /// Expires tasks up to the first event, or sends pending messages: see `deliver::advance`.
+    /// Expires tasks up to the first event. Without an event, then sends pending messages: see `deliver::advance`.
     pub(crate) advance: fn(&mut ClientState<'_>),
     /// Returns the earliest expiry of a task, or `None` if no task expires.
     pub(crate) next_deadline: fn(&TaskTable<'_>) -> Option<Millis>,

@@ -117,7 +117,7 @@ impl ClientState<'_> {
     }
 
     /// Updates the interval and the digest of a stored task. Returns whether the status, the status message or the
-    /// update time differs from that of the previous call. Returns `false` if there is no task.
+    /// update time has changed since the previous call. Returns `false` if there is no task.
     pub(crate) fn update_task(&mut self, ticket: Ticket, limits: &TaskLimits, task: Json<'_>) -> bool {
         let Some(record) = self.task(ticket) else { return false };
         let (sequence, before, length) = (record.sequence, record.digest, record.id.len());
