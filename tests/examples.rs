@@ -112,7 +112,7 @@ fn tokio_client_uses_the_tokio_server() {
     let steps: String = (1..=10).map(|step| format!("slow: step {step}\n")).collect();
     let expected = format!("tokio_server speaks 2026-07-28\nadd: 42\n{steps}slow: done\nhasty: cancelled\n");
     assert_eq!(text, expected);
-    // If the server exits quickly, the line may be missing.
+    // If the server exits quickly, its message about the cancellation may be missing.
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(["", "tokio_server: slow was cancelled\n"].contains(&&*said), "{said}");
 }

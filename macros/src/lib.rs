@@ -50,7 +50,7 @@ use crate::handler::Kind;
 /// | `#[tool(format = "date-time")]` | the format of a string, for the model; the decoder does not check it |
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(header = "Region")]` | clients over HTTP repeat the value in the header `Mcp-Param-Region`, see below |
-/// | `#[tool(schema = …)]` | a `Node` for a type of another crate that implements `Deserialize`; the node of an `Option` also describes `null` |
+/// | `#[tool(schema = …)]` | a `Node` for a type of another crate that implements `Deserialize`; for an `Option`, the schema also accepts `null` |
 /// | `#[serde(default)]`, `#[serde(default = "path")]` | the field may be missing |
 /// | `#[serde(rename = "…")]` | the name of the member |
 /// | `#[serde(skip)]`, `#[serde(skip_deserializing)]` | not in the schema; the field always has its default |
@@ -428,8 +428,8 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// The function returns an array, a `Vec` or an iterator of texts or numbers, the best value first. If the function
 /// takes the typed text, the function must select the values, and the server sends the first 100 of them. Otherwise the
 /// server sends only the values that begin with the typed text. The function may also return a `Result` of such values:
-/// the error is a text or a `Failure`. The name `Result` identifies this type. A function that takes a `Complete`
-/// returns nothing.
+/// the error is a text or a `Failure`. The macro recognizes the type by the name `Result`. A function that takes a
+/// `Complete` returns nothing.
 ///
 /// An `async fn` runs as a task. A function with the item `blocking` runs on a worker thread: see [`tool`](macro@tool).
 ///

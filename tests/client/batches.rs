@@ -107,7 +107,7 @@ fn batch_outside_its_revision_is_reported() {
     });
 }
 
-/// The application may read events late and send requests in between.
+/// The application may read an event late, and send requests before it reads the event.
 #[test]
 fn batch_pauses_while_an_event_is_unread() {
     connected(|harness| {

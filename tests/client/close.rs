@@ -13,7 +13,7 @@ fn end_of_input_ends_each_request_once_then_closes() {
         harness.list();
         harness.cancel(cancelled, "");
         harness.discard();
-        // The client still processes input before the end.
+        // The client still processes the bytes that precede the end of the input.
         let last = harness.message(r#"{"id":@a,"result":{}}"#);
         harness.raw(last.as_bytes()).events(&["a: result {}"]);
         harness.eof();

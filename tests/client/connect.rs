@@ -380,7 +380,7 @@ fn connection_that_ends_while_connecting_has_failed() {
         harness.bytes(half.as_bytes()).eof();
         harness.events(&["fault Truncated", "failed Closed", "closed"]).sent(&[]);
     });
-    // The client still processes input before the end.
+    // The client still processes the bytes that precede the end of the input.
     Setup::automatic().run(|harness| {
         harness.at(0).discard();
         let answer = harness.message(&discover(r#"["2026-07-28"]"#));

@@ -88,7 +88,7 @@ fn probe_response_with_lost_bytes_repeats_the_probe() {
             harness.server_sends(&damaged).events(&["fault NotJson"]).sent(&[]);
             harness.at(499).sent(&[]).at(500).sent(&[&initialize("2025-11-25")]);
         });
-        // After such a repetition, a refusal of `initialize` still causes another repetition.
+        // After a repetition because of lost bytes, a refusal of `initialize` still causes another repetition.
         Setup::automatic().lines_only().run(|harness| {
             harness.at(0).at(200).server_sends(&damaged).discard();
             harness.at(500).sent(&[&initialize("2025-11-25")]);

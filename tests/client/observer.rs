@@ -229,7 +229,8 @@ fn unsent_call_is_observed_before_later_input() {
     });
 }
 
-/// If much is read at once, the next message is in the receive buffer when the application calls.
+/// If one read contains several messages, the next message is already in the receive buffer when the application calls
+/// a tool.
 #[test]
 fn call_during_an_event_is_observed_before_the_next_message() {
     traced(2048, None, |traced| {

@@ -58,7 +58,7 @@ fn reconnect_resends_a_subscription_with_its_ticket() {
                 assert_eq!(events.last().unwrap(), "connected 2026-07-28");
                 harness.sent(&[LISTEN]);
                 assert_ne!(old, harness.message("@listen"));
-                // The client drops notifications before the acknowledgment.
+                // The client drops notifications that precede the acknowledgment.
                 let change = r#"{"method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":@listen}}}"#;
                 harness.server_sends(change).events(&["fault UnknownSubscription"]);
                 assert_eq!(harness.deadline, Some(1000));
@@ -77,7 +77,7 @@ fn reconnect_resends_a_subscription_with_its_ticket() {
 #[test]
 fn subscription_keeps_its_metadata() {
     const WITH_META: &str = r#"{"id":@,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{..,"a":1}}}"#;
-    // The text of a slot holds the metadata and the filter, or only one of them.
+    // The text of a slot holds the metadata and the filter, only the metadata, or neither.
     for (text, is_kept) in [(512, true), (4 * 28, false), (4 * 5, false)] {
         Setup { text, ..Setup::automatic() }.run(|harness| {
             harness.connect();

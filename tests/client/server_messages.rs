@@ -273,7 +273,7 @@ fn too_deep_response_ends_its_request() {
     });
 }
 
-/// A server request that waits for space gets its response, even if a request of the client times out before.
+/// A server request that waits for space gets its response, even if a request of the client times out during the wait.
 #[test]
 fn ping_waiting_for_space_is_answered_in_any_case() {
     Setup { tx: 512, ..Setup::handshake() }.run(|harness| {

@@ -79,7 +79,7 @@ fn notification_of_no_open_subscription_is_dropped() {
         harness.discard();
         let unknown: &[&str] = &["fault UnknownSubscription"];
         let change = |id: &str| tagged("tools/list_changed", id, "");
-        // The client drops notifications before the acknowledgment.
+        // The client drops notifications that precede the acknowledgment.
         harness.server_sends(&change("@listen")).events(unknown);
         harness.server_sends(&acknowledged("@add", "{}")).events(unknown);
         harness.server_sends(&acknowledged("777", "{}")).events(unknown);

@@ -351,7 +351,8 @@ fn endless_input_requests_end_the_call_and_cancel_the_task() {
     });
 }
 
-/// The text of a slot has 28 bytes: 18 for the client, three for the id, and seven, one hash, for the keys.
+/// The text of a slot has 28 bytes: 18 for the client, three for the id, and seven for the hashes of keys. Only one
+/// hash fits.
 #[test]
 fn input_requests_that_do_not_fit_end_the_call_and_cancel_the_task() {
     run(Setup { text: 4 * 28, ..setup() }, |harness| {

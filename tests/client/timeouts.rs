@@ -262,7 +262,7 @@ fn timeout_without_space_is_reported_before_it_is_sent() {
 #[test]
 fn cancel_reason_that_does_not_fit_is_omitted() {
     let without: String = r#"{"method":"notifications/cancelled","params":{"requestId":@add}}"#.into();
-    // The text of each slot holds a reason of seven bytes.
+    // The reason has seven bytes. Each case is the length of the text of a slot, and the expected cancellation.
     for (text, expected) in [(0, &without), (6, &without), (7, &cancelled("add", "because"))] {
         Setup { text: 20 * text, ..FULL() }.run(|harness| {
             harness.connect();

@@ -379,7 +379,7 @@ fn unknown_version_is_negotiated_or_rejected() {
 fn second_initialize_is_accepted_refused_or_restarts() {
     let hello = crate::support::server::hello("2025-06-18");
     let again = format!("> call 2 initialize {hello}\n");
-    // No request got a response yet, so the client may initialize again.
+    // The client has sent no request after `initialize`, so it may initialize again.
     Setup::new(CONFIG).check(&format!(
         "> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
          {again}< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n! connected 2025-06-18 c {{}}\n* state Negotiated",

@@ -125,7 +125,7 @@ fn messages_go_to_the_stream_they_belong_to() {
                 r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"echo"}}"#,
                 parsed,
             );
-            // The application responds in another order, with progress in between.
+            // The application responds in another order, and reports progress between the responses.
             router.server.reply(router.tickets[1]).unwrap().progress(2, None, "").unwrap();
             router.run();
             router.server.reply(router.tickets[2]).unwrap().text("three");

@@ -1,4 +1,4 @@
-//! Batches with deferred members: messages in between, timeouts, and the end.
+//! Batches with deferred members: other messages before the response, timeouts, and the end of the connection.
 
 use super::batches::{CONFIG, PING, call, cancel, error, gets, ping, pong, sends, session, text, tool};
 use crate::support::server::Setup;

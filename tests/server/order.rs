@@ -126,7 +126,8 @@ fn subscription_gets_lists_then_resources_then_its_end() {
     let updated = format!("< note notifications/resources/updated {{{tag},\"uri\":\"lib:log\"}}\n");
     let lists = format!("< note notifications/tools/list_changed {{{tag}}}\n");
     let end = "< result 1 …\n< note notifications/cancelled {\"requestId\":1}\n";
-    // No space is left after the ping's response. The application reports changes in the opposite order.
+    // No space is left after the ping's response. The notifications follow in another order than the reports of the
+    // application.
     for tx in [900, 1000] {
         Setup::new(BOTH).tx(tx).subscription_buffer(100).check(&format!(
             "> call 1 subscriptions/listen {{{meta},\"notifications\":{filter}}}\n\

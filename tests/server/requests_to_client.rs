@@ -275,7 +275,8 @@ fn server_requests_end_with_the_connection() {
     session().check(&format!("{two}* eof\n{ends}! closed"));
     session().check(&format!("{two}* shutdown\n{ends}! closed"));
     session().check(&format!("{two}* broken\n{ends}! closed\n* cancel 0 x\n! not now Gone"));
-    // The server still processes a response before the end. Deferred requests keep their grace period.
+    // The server still processes a response that precedes the end of the input. Deferred requests keep their grace
+    // period.
     session().check(&format!(
         "{two}{}* send {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n* eof\n! answered 0 {{}}\n! answered 1 Closed\n\
          * state Draining\n* ask ping\n! not now NotConnected\n* answer 0 done\n< result 1 {DONE}\n! closed",

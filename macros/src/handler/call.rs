@@ -106,7 +106,7 @@ impl Handler {
     }
 
     /// Generates the response to a completion, from the result of the function. `respond` uses `__values`, and `refuse`
-    /// uses `__error`. A `Result` is also an iterator, so its name in the signature makes the difference.
+    /// uses `__error`. A `Result` is also an iterator, so the macro recognizes a `Result` by its name in the signature.
     pub(super) fn unless_error(
         &self,
         result: &TokenStream,

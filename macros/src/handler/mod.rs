@@ -24,7 +24,8 @@ pub(crate) use crate::handler::router::expand_router;
 
 /// The meaning of a parameter of a handler.
 enum Role {
-    /// `&self`, `&mut self`, or a reference to any type but `str`: the state. The type is `None` for a receiver.
+    /// `&self`, `&mut self`, or a reference to any type except `str` and `ServerHandle`: the state. The type is `None`
+    /// for a receiver.
     State { is_mutable: bool, ty: Option<Box<Type>> },
     /// The arguments, a variable of a template, or the text to complete. The name is `None` for a pattern.
     Value { name: Option<Ident>, ty: Box<Type> },

@@ -88,7 +88,7 @@ static OWN: Router<()> = router![own_progress];
 #[tool]
 fn own_call(call: download::Call) {}
 
-// An alias makes the name of the type harmless.
+// The macro recognizes a parameter by the name of its type, so an alias hides the name `Progress`.
 type Download = download::Progress;
 
 #[tool]

@@ -85,7 +85,7 @@ fn deferred_request_can_respond_in_chunks() {
         session.chunks(ticket).text("late");
         session.chunks(ticket).end();
         assert_eq!(session.lines()[0]["result"]["content"][0]["text"], "late");
-        // A resource cannot respond with a block of a tool result.
+        // The response to `resources/read` cannot contain a block of a tool result.
         session.feed(&Content::ReadText.request(revision));
         let Some(Event::ReadResource(read)) = session.poll(0) else { panic!("a read") };
         let ticket = read.defer(None).unwrap();

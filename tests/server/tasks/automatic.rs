@@ -226,7 +226,7 @@ fn cancelled_or_expired_task_ends_its_call() {
     host.reply(|reply| reply.text("done"));
     host.create_automatic();
     host.at(host.now.0 + 300_000);
-    // The calls of the other tasks have ended before.
+    // The calls of the other tasks have already ended, so only one call expires.
     assert_eq!(host.take_events(), ["request expired"]);
     assert_eq!(host.modern("tasks/get", json!({"taskId": id}))["error"]["code"], -32602);
 }

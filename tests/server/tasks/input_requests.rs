@@ -270,7 +270,7 @@ fn response_to_an_input_request_needs_only_space_for_its_key() {
     assert_eq!((&task["status"], &task["statusMessage"]), (&json!("input_required"), &json!("12345678")));
     host.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": accepted()}));
     assert_eq!(host.take_events(), [format!("input 0 six by=Result({ACCEPTED})")]);
-    // The key takes the place of the message.
+    // In the text of the slot, the key takes the place of the status message.
     let task = host.get_core(&id);
     assert_eq!((&task["status"], &task["statusMessage"]), (&json!("working"), &Value::Null));
 }

@@ -18,15 +18,15 @@ use crate::subject::Subject;
 /// The behavior of the peer. Only [`Leaves`](Manner::Leaves) may affect the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
-    /// Sends line by line, and waits for the expected lines in between.
+    /// Sends line by line, and waits for the expected lines before the next line.
     Plain,
-    /// Sends everything first, and then reads.
+    /// Sends as much as possible before it reads.
     Ahead,
     /// Writes and reads single bytes.
     Bytes,
     /// Pauses after every few bytes.
     Slow,
-    /// Sends everything first, and reads after a pause.
+    /// Sends as much as possible, and reads after a pause.
     Stalls,
     /// Disconnects after this many quarters of its bytes, possibly within a line.
     Leaves(usize),
@@ -45,7 +45,7 @@ impl Manner {
         Manner::Leaves(3),
     ];
 
-    /// Returns whether the peer sends everything before it reads.
+    /// Returns whether the peer sends as much as possible before it reads.
     fn is_ahead(self) -> bool {
         matches!(self, Manner::Ahead | Manner::Stalls | Manner::Leaves(_))
     }
