@@ -35,7 +35,7 @@ fn main() {
             "write" => write::measure(effort),
             "feed" => feed::measure(effort),
             "pair" => pair::measure(effort),
-            // `run` starts a process for each count, because memory of an earlier count would affect the next one.
+            // `run` starts a process for each count, because an earlier count's memory would affect the result.
             "pending" => pending::measure(effort, number(&mut arguments)),
             other => panic!("no part {other}"),
         }

@@ -12,8 +12,7 @@ const SCHEMA: &str = r#"{"type":"object","properties":{"text":{"type":"string"}}
 static TOOLS: Tools<'static> =
     Tools::new(&[Tool::new("echo", SCHEMA), Tool::new("again", SCHEMA), Tool::new("hold", "{}")]);
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
-/// The configuration of a server with three tools: `echo`, `again` with the same effect, and `hold`, which is
-/// deferred.
+/// The configuration of a server with three tools. `again` does the same as `echo`, and calls of `hold` are deferred.
 pub static CONFIG: ServerConfig<'static> = ServerConfig::new("echo", "1").features(&FEATURES);
 
 /// The client's messages of the handshake.
