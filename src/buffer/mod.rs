@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 #[cfg(feature = "alloc")]
 use crate::time::Millis;
 
-/// Buffer for sent or received bytes of a connection.
+/// Buffer for sent or received bytes, or for other data of a connection, such as the responses to a batch.
 ///
 /// A buffer is a slice that the caller lends. With the feature `alloc`, a buffer can also be a `Vec`. The `Vec` grows
 /// up to a limit. A `Vec` of more than 16 KiB shrinks after many small messages, or when the connection is idle.
@@ -73,7 +73,7 @@ const BUSY: Millis = Millis::MAX;
 impl<'b> Buffer<'b> {
     /// Creates a heap buffer that grows on demand, up to `limit` bytes.
     ///
-    /// As a transmit buffer, `limit` is the maximum size of one message. If several messages wait, the buffer can grow
+    /// For a transmit buffer, `limit` is the maximum size of one message. If several messages wait, the buffer can grow
     /// by another 64 KiB.
     #[cfg(feature = "alloc")]
     #[must_use]

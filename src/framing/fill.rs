@@ -11,7 +11,7 @@ pub(super) const READ_AHEAD: usize = 1024;
 /// fewer system calls.
 pub(super) const MAX_READ_AHEAD: usize = 64 * 1024;
 
-/// Read space, in bytes, below which a growing buffer grows.
+/// Minimum read space, in bytes. A growing buffer with less read space grows.
 const MIN_READ_AHEAD: usize = READ_AHEAD / 4;
 
 impl LineDecoder<'_> {

@@ -31,7 +31,7 @@ impl StreamId {
 /// Key of a handshake session, for a server machine that serves several sessions in turn.
 ///
 /// The caller chooses the keys. A machine with a single session uses [`NONE`](SessionKey::NONE). The key `u16::MAX` is
-/// reserved: a session with this key receives no messages about its tasks.
+/// reserved for the tasks of sessions that have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct SessionKey(pub u16);
 
@@ -94,7 +94,8 @@ pub enum Relation {
     /// A request on this stream.
     ///
     /// The message is a response, progress, a log message, a cancellation, or a request of a client. A request that
-    /// a server sends [`during`](crate::server::RequestOptions::during) this request also has this relation.
+    /// a server sends [`during`](crate::server::RequestOptions::during) this request also has this relation. So does an
+    /// input request of a task whose result this request awaits.
     Request(StreamId),
     /// A subscription that was opened on this stream. Notifications for a deferred request of an extension also have
     /// this relation.

@@ -9,10 +9,10 @@ use crate::time::Millis;
 
 /// Settings for the detection of an unresponsive peer. Durations over 49 days count as 49 days, and 0 counts as 1 ms.
 ///
-/// The idle time starts with the first message of the peer. Each complete message of the peer restarts the idle time,
-/// but a part of a message does not. `interval` and `timeout` together must therefore exceed the time that the link
-/// needs for one message. An exception is a message in chunks: each chunk restarts the idle time. A
-/// server receives [arguments](crate::server::Tool::streamed) in chunks, and a client receives
+/// The idle time starts when the handshake or, on a client, the discovery is complete. Each complete message of the
+/// peer restarts the idle time, but a part of a message does not. `interval` and `timeout` together must therefore
+/// exceed the time that the link needs for one message. An exception is a message in chunks: each chunk restarts the
+/// idle time. A server receives [arguments](crate::server::Tool::streamed) in chunks, and a client receives
 /// [results](crate::Client::receive_chunks) in chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {

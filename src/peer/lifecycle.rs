@@ -79,7 +79,7 @@ pub(crate) const SERVER: Table = {
     use Trigger::*;
     &[
         (Waiting, Initialize, Negotiated),
-        // A client may repeat `initialize` until the server has served a request.
+        // A client may repeat `initialize` until the state is `Serving` or `Ready`.
         (Negotiated, Initialize, Negotiated),
         (Negotiated, Initialized, Ready),
         (Negotiated, Request, Serving),

@@ -96,7 +96,7 @@ pub(crate) struct Peer<'b, R: Role> {
     /// Number of [late](ProtocolError::is_late) messages. Builds without `alloc` do not count such messages.
     #[cfg(feature = "alloc")]
     pub(crate) late_messages: u16,
-    /// `None` before a handshake or, on a client, a discovery has completed.
+    /// `None` before the peers have negotiated a revision.
     pub(crate) session: Option<R::Session>,
     /// Maximum offset in the transmit buffer at which the current request's messages may end.
     pub(crate) budget: usize,
@@ -177,7 +177,7 @@ impl<'b, R: Role> Peer<'b, R> {
 
     /// Returns the earliest deadline that has not expired.
     ///
-    /// Ignores expired deadlines, because an earlier poll would not help: the requests with these deadlines wait for
+    /// Ignores expired deadlines, because an immediate poll would not help: the requests with these deadlines wait for
     /// transmit space. Returns `None` if no deadline is in the future.
     #[inline]
     pub(crate) fn next_deadline<const N: usize>(&self, deadlines: [Option<Millis>; N]) -> Option<Millis> {

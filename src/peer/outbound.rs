@@ -179,8 +179,8 @@ impl<R: Role> Peer<'_, R> {
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
     }
 
-    /// Ends a request for the application, and removes its deadline. `state` must be a
-    /// [closed](OutboundState::is_closed) state.
+    /// Sets the state of a request, and removes its deadline. `state` must be a [closed](OutboundState::is_closed)
+    /// state.
     pub(crate) fn close_request(&mut self, ticket: Ticket, state: OutboundState) {
         self.in_flight.set_state(ticket, state);
         self.in_flight.set_deadline(ticket, None);

@@ -40,10 +40,10 @@ pub(crate) enum InboundState {
         expect(dead_code, reason = "boards without a heap do not restart timeouts")
     )]
     DeferredWhileActive,
-    /// The response is open: the application writes the response in chunks. The slot's text is the id.
+    /// The response is open: the application writes the response in chunks. The slot's text is that of `Deferred`.
     Open,
-    /// The timeout expired, and an event reported the expiry. The error response awaits transmit space. The slot's text
-    /// is the id.
+    /// The timeout expired and an event reported the expiry, or a chunked response ended. The error response, or the
+    /// end of the chunked response, awaits transmit space. The slot's text is the id.
     Expired,
     /// The connection has ended. No event has reported the end of the request yet.
     Dropped,
@@ -131,7 +131,7 @@ pub(crate) enum OutboundState {
     /// The request failed. No event has reported the failure yet.
     Failed(RequestFailure),
     /// The application cancelled the request, or an event reported its end. The cancellation awaits transmit space. The
-    /// slot's text is the reason.
+    /// slot's text is the reason or, with [`Flags::TASK_INPUT`], the ticket of the task.
     CancelPending,
     /// The application cancelled the task, or an event reported its end. The cancellation of the task awaits transmit
     /// space.

@@ -26,13 +26,14 @@ pub enum RequestFailure {
     /// The timeout, or the maximum duration of a client's request, expired. If the peer has not responded yet, the
     /// machine cancels the request.
     TimedOut,
-    /// The connection, or the [stream](crate::Receive::stream_closed) of the request, was closed.
+    /// The connection, the session, or the [stream](crate::Receive::stream_closed) of the request was closed.
     Closed,
     /// The server ended the subscription (`2026-07-28`).
     Ended,
-    /// The response was longer than the receive buffer.
+    /// The response was longer than the receive buffer, or than its share of the buffer of
+    /// [`InputRequests`](crate::server::InputRequests).
     TooLong,
-    /// The response was invalid, such as a response that is not JSON, or has neither a result nor an error.
+    /// The response was invalid. For example, the response is not JSON, or has neither a result nor an error.
     Invalid,
     /// The list does not end: the server repeated a cursor, or sent more pages than the limit.
     EndlessList,

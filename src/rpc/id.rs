@@ -32,11 +32,11 @@ pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
     }
 }
 
-/// Returns the number in the id of an outbound request. Some peers return this number as a string of digits. Returns
-/// `None` if this side never issues such an id.
+/// Returns the number in the id of an outbound request. The id may be a string of digits, because some peers convert
+/// the number to a string. Returns `None` for an id that this side never issues.
 pub(crate) fn issued_number(id: Json<'_>) -> Option<u64> {
     let digits = match id.bytes() {
-        // This side issues no id with a leading zero, but the parser would accept it.
+        // This side issues no id with a leading zero, but `magnitude` would accept one.
         [b'"', b'0', ..] => return None,
         [b'"', digits @ .., b'"'] => digits,
         digits => digits,

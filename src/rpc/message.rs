@@ -31,7 +31,7 @@ pub enum MessageKind {
     Request,
     /// A method that is a string, and no id.
     Notification,
-    /// No method: a valid id with a result or an error, or an error without a valid id.
+    /// No method. Either a valid id with a result or an error, or an error object with neither a valid id nor a result.
     Response,
     /// A JSON array: a batch (`2025-03-26` only).
     Batch,
@@ -48,8 +48,7 @@ impl<'m> Message<'m> {
         Message::parse_with(None, bytes)
     }
 
-    /// Parses like [`parse`](Message::parse), but does not scan repetitions of `known`, which must be valid in
-    /// [`Scanner::feed_with`].
+    /// Parses like [`parse`](Message::parse), but does not scan repetitions of `known`: see [`Scanner::feed_with`].
     pub(crate) fn parse_with(known: Option<&KnownObject>, bytes: &'m [u8]) -> Result<Message<'m>, ScanError> {
         let mut scanner = Scanner::new(DEPTH_LIMIT);
         scanner.feed_with(known, bytes);

@@ -157,7 +157,7 @@ fn initialize(request: &mut Request<'_, '_>) -> Received {
     if !first && !again {
         return request.refuse_text(ProtocolError::AlreadyInitialized, "reconnect");
     }
-    // Also restart for the id of a request in flight, because only a new client reuses such an id.
+    // Also restart if the `initialize` has the id of a request in flight, because only a new client reuses such an id.
     if let Some(restart) = restart
         && (again || request.is_duplicate(request.state.session_key.stream()))
     {

@@ -45,8 +45,8 @@ impl<'a> Pending<'a> {
 /// Access to the [`ServerState`] behind a [`Reply`].
 ///
 /// The trait object hides the lifetime of the state, so that a `Reply` has only one lifetime. Every server links the
-/// methods of the trait. An operation therefore has its own method only if it works differently for a call that has
-/// become a task.
+/// methods of the trait, so the trait has few methods. `respond` and `refuse` are methods of the trait, because they
+/// work differently for a call that has become a task.
 pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn Act);
 

@@ -7,8 +7,8 @@ use crate::protocol::meta::{self, RequestMeta};
 use crate::protocol::methods::Method;
 use crate::rpc::Object;
 
-/// The cache of the last request. The cache has no entries on 32-bit processors, because these processors have little
-/// memory.
+/// The cache of the last request. The cache has no entries on 32-bit processors, because many of these processors have
+/// little memory.
 #[derive(Debug)]
 pub(crate) struct RequestCache {
     meta: [Entry; ENTRIES],

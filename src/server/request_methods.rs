@@ -70,7 +70,7 @@ macro_rules! request_methods {
         impl<'a> $request<'a> {
             /// Returns the declared capabilities as JSON, with `experimental` and `extensions`.
             ///
-            /// Before `2026-07-28`, the object is empty. In these revisions,
+            /// Before `2026-07-28`, the object is empty, and
             /// [`Connected::capabilities`](crate::server::Connected::capabilities) has the declared capabilities.
             #[must_use]
             pub fn client_capabilities(&self) -> $crate::json::Json<'a> {
@@ -108,8 +108,7 @@ macro_rules! request_methods {
             /// Sends progress before the response: see [`Reply::progress`](crate::server::Reply::progress).
             ///
             /// # Errors
-            /// The client requested no progress, the value has not grown, or all transmit space is reserved for the
-            /// response. The request stays open.
+            /// The errors of [`Reply::progress`](crate::server::Reply::progress). The request stays open.
             pub fn progress(
                 &mut self,
                 progress: impl Into<$crate::Decimal>,
@@ -122,8 +121,7 @@ macro_rules! request_methods {
             /// Sends a log message that relates to this request: see [`Reply::log`](crate::server::Reply::log).
             ///
             /// # Errors
-            /// The server does not have the feature [`Logging`](crate::server::Logging), the client does not receive
-            /// messages of this level, or all transmit space is reserved for the response. The request stays open.
+            /// The errors of [`Reply::log`](crate::server::Reply::log). The request stays open.
             pub fn log(
                 &mut self,
                 level: $crate::Level,
@@ -153,7 +151,8 @@ macro_rules! request_methods {
                 self.parts.reply.changed(change);
             }
 
-            /// Advances the time of the server to `now`, a time of the clock of `poll`. An earlier time has no effect.
+            /// Advances the time of the server to `now`, from the clock that the caller uses for
+            /// [`Server::poll`](crate::Server::poll). An earlier time has no effect.
             ///
             /// Call this method before [`defer`](Self::defer) or [`Call::into_task`](crate::server::Call::into_task) if
             /// the application has worked for long since the last poll.

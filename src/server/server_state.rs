@@ -71,8 +71,8 @@ impl Role for role::Server {
     const PROGRESS_EXTENDS: bool = false;
 
     /// Finds the outbound request that an id in a message of the client identifies. The sequence number of the id is
-    /// the generation of the slot. Returns `Ended` if this request has ended, and `Unknown` if the server never issued
-    /// the id.
+    /// the generation of the slot. Returns `Ended` if a request with this generation was in the slot and has ended,
+    /// otherwise `Unknown`.
     fn find_issued(peer: &Peer<'_, role::Server>, sequence: u64, slot: u32) -> IssuedId {
         let Ok(generation) = sequence.try_into() else { return IssuedId::Unknown };
         let ticket = Ticket { slot, generation };
@@ -402,7 +402,7 @@ impl ServerState<'_> {
     /// Ensures space for one whole response.
     ///
     /// Returns [`SendError::Busy`] if the buffer has no space, or if a batch or the request of an event has reserved
-    /// the space. Pending messages precede a response, so the function also returns `Busy` while messages are pending.
+    /// the space. Also returns `Busy` while a pending error or a queued message must precede the response.
     pub(crate) fn ensure_response_space(&mut self) -> Result<(), SendError> {
         let is_taken = self.has_pending_response() || self.batches.in_line();
         let is_taken = is_taken || self.batch_is_complete();

@@ -24,7 +24,7 @@ impl<D: Data> InFlight<'_, D> {
         let index = self.slot(0)?.earliest.into();
         let slot = self.slot(index)?;
         let deadline = slot.deadline();
-        // At the time `LAST`, a deadline of `LAST` has not expired, because this deadline stands for a later time.
+        // At the time `LAST`, a deadline of `LAST` has not expired, because the deadline may stand for `u64::MAX`.
         // `NEVER` never expires.
         if deadline > now || deadline == now && deadline >= LAST {
             return None;

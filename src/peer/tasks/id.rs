@@ -6,7 +6,7 @@
 use crate::json::{Str, text_of};
 use crate::peer::slots::Ticket;
 
-/// Packs a ticket into six bytes, as a part of a text.
+/// Packs a ticket into six bytes.
 pub(crate) fn packed(Ticket { slot, generation }: Ticket) -> [u8; 6] {
     let ([s0, s1, ..], [g0, g1, g2, g3]) = (slot.to_le_bytes(), generation.to_le_bytes());
     [s0, s1, g0, g1, g2, g3]

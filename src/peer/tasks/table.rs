@@ -1,4 +1,4 @@
-//! The table of the tasks that a peer runs, in lent slots or on the heap. The tables of both roles contain it.
+//! The table of the tasks that a peer runs, in lent slots or on the heap. The table of a server wraps this table.
 
 use crate::framing::outbound_message::SessionKey;
 use crate::json::{Json, SortKey, Str, Writer, text_of};
@@ -33,8 +33,9 @@ pub(crate) const LONGEST_MESSAGE: usize = 128;
 ///
 /// The text consists of the progress token, the message about the status, and the payload. If a deferred request became
 /// or may become the task, the ticket of this request takes the place of the token. A client stores the kind of the
-/// request after the ticket. The payload is JSON. An open task of `2026-07-28` stores its open input requests. An ended
-/// task stores its result or error, unless the application keeps it.
+/// request after the ticket. The payload is JSON. An open task of `2026-07-28` stores its open input requests. An open
+/// task of `2025-11-25` stores the key of the input request whose response arrived last. An ended task stores its
+/// result or error, unless the application keeps it.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskData {
     pub(crate) random: Random,

@@ -1,6 +1,7 @@
 //! `TransmitBuffer`: queue of outbound messages. The caller handles a message that does not fit.
 //!
-//! A server then sends an error response (`server_state.rs`). The buffer also checks in advance whether a response fits.
+//! If a response does not fit, a server sends an error response (`server_state.rs`). The buffer also checks in advance
+//! whether a response of the maximum size fits.
 
 mod open_message;
 

@@ -334,8 +334,8 @@ impl Reply<'_> {
     /// A deferred request stays in flight. [`SendError::Unsupported`]: the request or its revision does not permit this
     /// content, the request is a member of a batch, or the call has become a [task](crate::server::Tasks::automatic).
     /// In [message mode](Server::message_mode), this error also means that the transport accepts no
-    /// [pieces](Server::accept_pieces). [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the transmit
-    /// buffer has no space for the members around the content.
+    /// [pieces](Server::accept_pieces). [`SendError::Full`]: no slot is free, or the id does not fit into the text of a
+    /// slot. [`SendError::Unwritable`]: the transmit buffer has no space for the members around the content.
     pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, SendError> {
         self.open_chunks(content)
     }
@@ -397,9 +397,10 @@ impl<'a> Call<'a> {
     /// ```
     ///
     /// # Errors
-    /// Returns the call if no slot is free, or if the call is a member of a batch. Also returns the call if the
-    /// revision does not permit the content, or if the transmit buffer cannot hold the other members of the result.
-    /// In [message mode](Server::message_mode), also returns the call if the transport accepts no
+    /// Returns the call if no slot is free, or if the id does not fit into the text of a slot. Also returns the call if
+    /// the call is a member of a batch, or must become a [task](crate::server::Tasks::automatic). Also returns the call
+    /// if the revision does not permit the content, or if the transmit buffer cannot hold the other members of the
+    /// result. In [message mode](Server::message_mode), also returns the call if the transport accepts no
     /// [pieces](Server::accept_pieces).
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
     pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, Call<'a>> {

@@ -34,8 +34,8 @@ impl Reply<'_> {
             state.respond_and_close(&pending, Shape::List, &mut |out: &mut Writer<'_>| {
                 let mut listed = |index, out: &mut Writer<'_>| {
                     let is_valid = entry(index, out)?;
-                    // Omit an entry that is too large for any page. A batch reserves space for its other members, so
-                    // its entries may be too large only there.
+                    // Omit an entry that is too large for any page. Exception: a batch reserves space for its other
+                    // members, so an entry that is too large for this page may fit into a page outside of a batch.
                     let is_too_large = is_empty && !has_tail_space(out) && !pending.context.is_batched();
                     let is_listed = is_valid && !is_too_large;
                     is_empty &= !is_listed;
@@ -88,11 +88,11 @@ macro_rules! list {
         impl $request<'_> {
             /// Responds with as many entries as fit into one message. Adds a cursor if entries remain.
             ///
-            /// `entry` must return the entry at an index, counted from 0, or `None` after the last entry. The function
+            /// `entry` must return the entry at an index, counted from 0, or `None` after the last entry. The method
             /// may call `entry` several times with one index. The page omits an entry that is too large for any page,
             /// or has raw JSON that is not an object. If a requested position other than 0 has no entry, the response
             /// is an error (-32602). If the first entry does not fit beside the other responses of a batch, the
-            /// response is an error (-32603). In all cases, the next event reports a [`ProtocolError`].
+            /// response is an error (-32603). In these three cases, the next event reports a [`ProtocolError`].
             pub fn $method<'t>(self, entry: impl FnMut(usize) -> Option<$entry<'t>>) {
                 self.parts.reply.$method(entry);
             }

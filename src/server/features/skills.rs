@@ -35,9 +35,9 @@ use crate::server::server_state::Shape;
 /// [application](SkillFile::by_application) reads. Clients of earlier revisions read the files as resources.
 ///
 /// If the server also has the feature [`Resources`](crate::server::Resources), place `Skills` before `Resources` in the
-/// configuration. `Resources` then handles all resources except the files of skills, and responds to `resources/list`.
-/// To include a skill in this list, add its [`Skill::resource`] to `Resources`. Without `Resources`, the server lists
-/// the `SKILL.md` of each skill.
+/// configuration. `Resources` then handles all resources except the files whose content is in the catalog of `Skills`,
+/// and responds to `resources/list`. To include a skill in this list, add its [`Skill::resource`] to `Resources`.
+/// Without `Resources`, the server lists the `SKILL.md` of each skill.
 ///
 /// Configure at most one feature `Skills` per server.
 ///

@@ -73,13 +73,13 @@ impl Tasks {
     /// - `2026-07-28`: a call of a client that declares the extension becomes a task. While the connection ends, no
     ///   call becomes a task, unless the table [keeps](crate::server::TaskTable::keep_on_reset) tasks.
     /// - `2025-11-25`: a call becomes a task if the client requests a task, whatever `after` is. A deferred call becomes
-    ///   a task immediately. If the application responds without deferral, the response is a task that has already
-    ///   ended with this result. A JSON-RPC error without deferral refuses the task, as the error of the call. If the
-    ///   table has no free slot, the server refuses the call
+    ///   a task immediately. If the application responds with a result without deferral, the server responds with a
+    ///   task, and ends the task with this result immediately. A JSON-RPC error without deferral refuses the task, as
+    ///   the error of the call. If the table has no free slot, the server refuses the call
     ///   ([`TooManyInFlight`](crate::ProtocolError::TooManyInFlight)) without an event.
     ///
     /// As a task, a call sends no progress, no log messages and no requests to the client, and has no
-    /// [chunked](crate::server::Call::chunked) response: a request with the option
+    /// [chunked](crate::server::Call::chunked) response. A request with the option
     /// [`during`](crate::server::RequestOptions::during) for the call fails with
     /// [`Unsupported`](crate::SendError::Unsupported). If a call needs input, use
     /// [`into_task`](crate::server::Call::into_task), or request the input before the call becomes a task.

@@ -178,8 +178,9 @@ impl<E: core::fmt::Display> From<E> for Failure {
     }
 }
 
-/// Responds with the error -32021 if the revision has this error, and a handler failed without capabilities that it
-/// needs: `missing`, and the text of the failure. Otherwise returns the reply.
+/// Responds with the error -32021 if a handler failed, the client lacks capabilities that the handler needs, and the
+/// revision has this error. Otherwise returns the reply. `missing` is the set of these capabilities, and `failure` is
+/// the text of the failure.
 pub fn unless_missing<'r>(
     reply: Reply<'r>,
     missing: ClientCapabilities,

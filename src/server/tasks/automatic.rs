@@ -4,8 +4,8 @@
 //! After the configured time, the server responds to the call with the task. The slot of the call in the table of
 //! requests is then free. The ticket of the call remains valid, because the slot of the task stores this ticket.
 //!
-//! In `2025-11-25`, a call for which the client requests a task becomes a task when the application defers the call. A
-//! result without deferral becomes a task that has ended.
+//! In `2025-11-25`, a call for which the client requests a task becomes a task when the application defers the call. If
+//! the application responds with a result without deferral, the call becomes a task that ends immediately.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
@@ -27,7 +27,7 @@ use crate::server::tasks::access::{self, TaskAccess};
 use crate::server::tasks::create::respond_created;
 
 /// Emits the event of a call for which the client requests a task (`2025-11-25`). If tasks are automatic, the call must
-/// become a task, so refuses the call if the table is full.
+/// become a task. The function then refuses the call if the table is full.
 pub(super) fn emit_requested(request: &mut Request<'_, '_>, context: Context, event: MakeEvent) -> Received {
     let RequestKind::CallTool { pad_structured, .. } = context.kind else { return Received::Done };
     let requested = request.state.with_tasks(|state, table| {
@@ -72,8 +72,8 @@ pub(super) fn on_deferred(state: &mut ServerState<'_>, table: &mut TaskTable<'_>
     }
 }
 
-/// Responds to a call with its task. Only releases the reservation if the call has ended, or if an ending connection
-/// could not deliver the result of the task. Returns `false` if the transmit buffer has no space.
+/// Responds to a call with its task. If the call has ended, or if an ending connection could not deliver the result of
+/// the task, releases the reservation and sends nothing. Returns `false` if the transmit buffer has no space.
 pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ticket: Ticket) -> bool {
     let call = table.call_of(ticket);
     let pending = call.and_then(|call| Some(Pending::in_slot(call, state.peer.in_flight.deferred(call)?)));
@@ -149,8 +149,8 @@ pub(super) fn respond_at_once(state: &mut ServerState<'_>, pending: &Pending<'_>
     });
 }
 
-/// Ends a task with the response of the application. If `created` is a request, first responds to this request with the
-/// task, which the response must report as `working`.
+/// Ends a task with the response of the application. If `created` is not `None`, first responds to this request with
+/// the task, whose status must still be `working` in the response.
 fn end_with(
     state: &mut ServerState<'_>,
     table: &mut TaskTable<'_>,

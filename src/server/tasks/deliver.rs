@@ -31,7 +31,7 @@ enum Stop {
 }
 
 /// Handles expired deadlines, the earliest first: converts calls to tasks until a task expires, or until a conversion
-/// has no transmit space. If no deadline has expired, sends pending messages. Returns `true` if an event is set.
+/// has no transmit space. If no expired deadline is left, sends pending messages. Returns `true` if an event is set.
 pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> bool {
     while let Some(ticket) = table.slots.due(state.peer.now) {
         let data = table.data(ticket);

@@ -36,10 +36,10 @@ pub(crate) struct TaskHooks {
     /// one of these steps has set an event.
     pub(crate) advance: fn(&mut ServerState<'_>) -> bool,
 
-    /// Checks a call, whose event is pending, against the task support of its tool. Refuses an invalid call instead.
-    /// In revisions with tasks, also records whether a valid call may become a task automatically. In `2025-11-25`,
-    /// sets the span `state` to the member `task` of a valid call. The last argument is the outcome of the event so
-    /// far, because the server may have refused the call.
+    /// Checks a call, whose event is pending, against the task support of its tool. If the call is invalid, drops the
+    /// event and refuses the call. In revisions with tasks, also records whether a valid call may become a task
+    /// automatically. In `2025-11-25`, sets the span `state` to the member `task` of a valid call. The last argument
+    /// is the outcome so far. If the server has already refused the call, the function returns this outcome.
     pub(crate) check_call: fn(&mut Request<'_, '_>, Option<&Tool<'_>>, Received) -> Received,
 
     /// Turns a deferred call into a task, or reserves a slot of the table, if the call may become a task.

@@ -28,8 +28,8 @@ use crate::server::write_message::{begin_result, once_tool_result, write_error_m
 /// request of a client, the server responds with an error (-32603). If the application drops the request of a
 /// subscription, the server sends no notification of this task.
 ///
-/// The event may occur several times for a task, for example to notify a subscription. The result must be the same each
-/// time.
+/// [`Event::TaskResult`] may occur several times for a task, for example to notify a subscription. The result must be
+/// the same each time.
 #[must_use = "a request needs a response"]
 #[derive(Debug)]
 pub struct TaskResult<'a> {

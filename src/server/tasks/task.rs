@@ -97,11 +97,10 @@ impl Task<'_> {
     ///
     /// # Errors
     /// [`SendError::NotWanted`]: the revision has no progress of tasks, the call has no progress token, or `progress`
-    /// has not grown. [`SendError::NotConnected`]: the client has not completed the handshake of the task's revision,
-    /// or the session of the task has ended and no client waits for the result, or the grace period of an ending
-    /// connection has expired.
-    /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages.
-    /// [`SendError::Unwritable`]: the message is too large.
+    /// has not grown. [`SendError::NotConnected`], in three cases: the client has not completed the handshake of the
+    /// task's revision; the session of the task has ended, and no client waits for the result; the grace period of an
+    /// ending connection has expired. [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved
+    /// for other messages. [`SendError::Unwritable`]: the message is too large.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,
@@ -138,8 +137,8 @@ impl Task<'_> {
     ///
     /// # Errors
     /// [`SendError::Unwritable`]: the text of the slot has no space, or a response with the result would not fit the
-    /// transmit buffer. [`SendError::Invalid`]: the result is not valid. The task is still open, but its input requests
-    /// are removed. Call [`finish`](Task::finish) to keep the result in the application.
+    /// transmit buffer. [`SendError::Invalid`]: the result is not valid. After both errors, the task is still open, but
+    /// its input requests are removed. Call [`finish`](Task::finish) to keep the result in the application.
     pub fn complete(mut self, body: impl FnOnce(&mut ToolResult<'_, '_>)) -> Result<(), SendError> {
         let mut write = once_tool_result(body);
         self.end_stored(None, &mut |out, revision, pad_structured| write(out, revision, pad_structured).0)

@@ -152,7 +152,8 @@ impl<'a> SubscriptionRequest<'a> {
     ///
     /// - `subscriptions/listen`: the acknowledgment omits the other resources. The server accepts all requested lists.
     ///   Returns the ticket of the subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
-    ///   `None` means that the server has refused the request: no slot is free, or the acknowledgment does not fit.
+    ///   `None` means that the server has refused the request: no slot is free, the id does not fit into the text of a
+    ///   slot, or the acknowledgment does not fit.
     /// - `resources/subscribe`: if the predicate rejects the resource, the server refuses the request like a request
     ///   for an unknown resource. The server then also ends an earlier subscription of the session to this resource.
     ///   Always returns `None`.

@@ -248,7 +248,7 @@ fn parse_filter(request: &mut Request<'_, '_>) -> Result<ChangeSet, Received> {
     Ok(filter)
 }
 
-/// Takes a slot for the subscription. Returns `None` if no slot is free.
+/// Takes a slot for the subscription. Returns `None` if no slot is free, or if the id does not fit into the slot.
 fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
     let Pending { source, stream, context } = request.pending;
     let kind = RequestKind::Listen { filter, pending: ChangeSet::NONE };
