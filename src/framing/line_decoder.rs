@@ -179,8 +179,8 @@ impl<'b> LineDecoder<'b> {
         self.line.is_some()
     }
 
-    /// Returns the current line like [`line`](LineDecoder::line). The scanner skips repetitions of the object that
-    /// `known` returns: see [`Scanner::feed_with`].
+    /// Returns the kind of the current line, like [`line`](LineDecoder::line). The scanner skips repetitions of the
+    /// object that `known` returns: see [`Scanner::feed_with`].
     #[inline]
     pub(crate) fn line_with<'k>(
         &mut self,

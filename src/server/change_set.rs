@@ -90,7 +90,7 @@ impl Server<'_> {
         self.state.change_writer.is_some_and(|write| write(self))
     }
 
-    /// Writes pending messages, unless the space is for a line.
+    /// Writes pending messages, unless a line that waits for space has precedence.
     ///
     /// Pending messages precede a line that waits for space. Once such a message was written, further changes wait for
     /// the line. Otherwise a line would wait forever if changes are more frequent than the client reads.

@@ -84,10 +84,10 @@ pub struct Limits {
     pub grace: Millis,
     /// The maximum number of consecutive error responses without an id. Default: eight.
     ///
-    /// An invalid message gets such a response if its id is missing, invalid or too long. After the limit, the server
-    /// does not respond to further messages of this kind. A valid message other than an error without an id resets the
-    /// count. Invalid members of a batch do not count. In message mode only messages with
-    /// [`StreamId::NONE`](crate::StreamId::NONE) count.
+    /// The error response to an invalid message has no id if the id of the message is missing, invalid or too long.
+    /// After the limit, the server sends no further error responses without an id. A valid message resets the count,
+    /// unless the message is an error without an id. Invalid members of a batch do not count. In message mode only
+    /// messages with [`StreamId::NONE`](crate::StreamId::NONE) count.
     pub invalid_in_a_row: u8,
 }
 

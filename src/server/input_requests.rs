@@ -142,8 +142,8 @@ enum Stage {
 
 impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
     /// Creates a table for `CALLS` calls at a time. `responses` stores the client's responses in the handshake era, as
-    /// JSON text, an equal share for each call. The buffer is a lent slice or, with the feature `alloc`, a
-    /// `Buffer::grown`.
+    /// JSON text. Each call has an equal share of this buffer. The buffer is a lent slice or, with the feature `alloc`,
+    /// a `Buffer::grown`.
     ///
     /// A response that is longer than its share is a failure: [`RequestFailure::TooLong`].
     pub fn new(responses: impl Into<Buffer<'b>>) -> Self {
@@ -162,7 +162,7 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
     ///
     /// The table does not call `handler` in these cases:
     ///
-    /// - The call ends first.
+    /// - The call ends before its input request has an outcome.
     /// - The client or the revision does not support the input: the response is an error that names the capability.
     /// - The table is full or no slot is free: the response says that the server is busy.
     /// - The server cannot send the request: the call fails.

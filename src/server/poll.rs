@@ -241,8 +241,8 @@ impl Server<'_> {
         self.release();
     }
 
-    /// Emits `Writable` if a chunk did not fit, and no other message takes the space that is free now. Otherwise
-    /// continues the end of the connection, if the end has begun. Returns whether the server advanced.
+    /// Emits `Writable` if a chunk waits for space and the output has space. Otherwise continues the end of the
+    /// connection, if the end has begun. Returns whether the server advanced.
     fn drain(&mut self) -> bool {
         if self.state.peer.in_flight.len() > 0 && self.state.poll_chunks(Ticket::NONE) {
             return true;

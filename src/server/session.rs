@@ -165,8 +165,8 @@ impl Server<'_> {
         self.state.peer.in_flight.deferred(ticket).map(|inbound| inbound.stream)
     }
 
-    /// Returns the id of the first request of the client on this stream that is in flight. Returns `None` without such a
-    /// request.
+    /// Returns the id of the client's first request in flight on this stream. Returns `None` if the client has no
+    /// request in flight on the stream.
     #[must_use]
     pub fn request_on(&self, stream: StreamId) -> Option<Json<'_>> {
         let in_flight = &self.state.peer.in_flight;

@@ -21,8 +21,8 @@ pub(super) const MIN_SLOT_TEXT: usize = 8;
 impl<'b> Server<'b> {
     /// Creates a server with a receive buffer and a transmit buffer.
     ///
-    /// Each buffer is a slice of the caller or, with the feature `alloc`, `Buffer::grown`, which replaces a `Vec<u8>`
-    /// of the caller. On boards with a small stack, [`init`](Server::init) creates the server in place.
+    /// Each buffer is a slice that the caller lends or, with the feature `alloc`, a `Buffer::grown` on the heap. On
+    /// boards with a small stack, [`init`](Server::init) creates the server in place.
     ///
     /// The server refuses a line that does not fit into `rx`, unless a [streamed](crate::server::Tool::streamed)
     /// argument makes the line too long. If a response does not fit into `tx`, the server replaces the response with an

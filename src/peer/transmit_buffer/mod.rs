@@ -43,7 +43,7 @@ struct Link {
     /// Whether the connection refuses further bytes.
     broken: bool,
     writable: Writable,
-    /// Whether a piece of the open message did not fit.
+    /// Whether a piece of an open message waits for space.
     awaits_space: bool,
 }
 

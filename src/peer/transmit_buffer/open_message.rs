@@ -126,7 +126,7 @@ impl TransmitBuffer<'_> {
         self.link.writable = Writable::Messages;
     }
 
-    /// Records that a piece did not fit. [`take_writable`](Self::take_writable) reports when to write the next piece.
+    /// Records that a piece waits for space. [`take_writable`](Self::take_writable) reports when to write the piece.
     pub(crate) fn await_piece_space(&mut self) {
         self.link.awaits_space = true;
     }

@@ -130,7 +130,7 @@ impl Chunks<'_> {
     ///
     /// A tool result gets the flag `isError`. If there is transmit space for `why` now, the result also gets `why` as a
     /// further text block. Space that is reserved for the response to another request does not count. The contents of a
-    /// resource have no such flag, and end without a sign of the failure.
+    /// resource have no flag for a failure, and end without a sign of the failure.
     pub fn fail(self, why: impl WriteText) {
         let Chunks { state, ticket } = self;
         state.with(&mut |state: &mut ServerState<'_>| _ = state.end_chunks(ticket, true, Some(&why)));

@@ -104,8 +104,8 @@ impl Reply<'_> {
     }
 
     /// Responds with a result of an extension's own type (`2026-07-28`). `members` writes the keys and values of the
-    /// result. The server itself writes `resultType`, and also `_meta`, unless the results are
-    /// [anonymous](crate::server::ServerConfig::anonymous_results).
+    /// result. The server itself writes `resultType`. Unless the results are
+    /// [anonymous](crate::server::ServerConfig::anonymous_results), the server also writes `_meta`.
     ///
     /// Only clients that declared the extension accept such a result: check
     /// [`Call::extension`](crate::server::Call::extension) first. In earlier revisions, the response is an error, and

@@ -86,9 +86,9 @@ impl<'e> Extensions<'e> {
 
     /// Sets the filter members of `subscriptions/listen` that belong to the extensions (`2026-07-28`).
     ///
-    /// The acknowledgment repeats such a member, unless its value is `null` or `false`, or does not fit into the
-    /// transmit buffer. [`Listening::filter`](crate::server::Listening::filter) returns the whole filter. The server
-    /// must also have the feature [`Subscriptions`](crate::server::Subscriptions) or
+    /// The acknowledgment repeats such a member, unless the member has the value `null` or `false`, or does not fit
+    /// into the transmit buffer. [`Listening::filter`](crate::server::Listening::filter) returns the whole filter. The
+    /// server must also have the feature [`Subscriptions`](crate::server::Subscriptions) or
     /// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions).
     #[must_use]
     pub const fn filter_members(mut self, members: &'e [&'e str]) -> Self {

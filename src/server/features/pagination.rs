@@ -46,7 +46,7 @@ pub(crate) fn respond<'b, E: Listed<'b>>(
 }
 
 /// Responds with a page of the entries that `entry` writes, by index. `entry` returns `None` after the last entry. If
-/// the list is dynamic, only emits the request with the event `dynamic`.
+/// `dynamic` is not `None`, the list is dynamic, and the function only emits the request with this event.
 pub(crate) fn respond_with(
     request: &mut Request<'_, '_>,
     shape: Shape,

@@ -24,8 +24,8 @@ use crate::server::write_message::{begin_result, once_tool_result, write_error_m
 ///
 /// The application writes the result as for the call. Every response method consumes the request and cannot fail. The
 /// response must be an error if the outcome is [`TaskOutcome::Failed`](crate::server::TaskOutcome::Failed), otherwise a
-/// result. After any other response, the next event is [`ProtocolError::InvalidReply`]. If the application drops the
-/// request of a client, the server responds with an error (-32603). If the application drops the request of a
+/// result. After a response of the wrong kind, the next event is [`ProtocolError::InvalidReply`]. If the application
+/// drops the request of a client, the server responds with an error (-32603). If the application drops the request of a
 /// subscription, the server sends no notification of this task.
 ///
 /// [`Event::TaskResult`] may occur several times for a task, for example to notify a subscription. The result must be

@@ -91,7 +91,7 @@ const TASK: u8 = 2;
 const REMOVED: u8 = 4;
 
 /// The positions, in an entry, of the offsets of its two children. The stored offset 0 means that there is no child,
-/// because the root begins at 0.
+/// because the entry at offset 0 is the root, which is no child.
 const CHILDREN: [usize; 2] = [9, 12];
 
 /// Stands for the link to the root, which is not stored.
