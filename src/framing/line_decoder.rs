@@ -201,8 +201,8 @@ impl<'b> LineDecoder<'b> {
         self.line
     }
 
-    /// Returns the id of a line that is not a message. Returns an empty slice if the id is missing or unreliable, or if
-    /// the id of a discarded line exceeds the limit.
+    /// Returns the id of the current line, even if the line is not a message. Returns an empty slice if the id is
+    /// missing or unreliable, or if the id of a discarded line exceeds the limit.
     #[cold]
     pub(crate) fn intact_id(&self) -> &[u8] {
         match self.line {
@@ -392,16 +392,15 @@ impl<'b> LineDecoder<'b> {
         !self.is_ended() && BYTE_ORDER_MARK.starts_with(head)
     }
 
-    /// Returns whether message mode is on and the buffer is occupied.
-    ///
-    /// The buffer contains a message or the end of a stream.
+    /// Returns whether the decoder holds a message or the end of a stream. Always returns `false` outside message mode.
     pub(super) fn has_message(&self) -> bool {
         self.message_framing.is_some() && (self.end > 0 || self.is_discarding() || self.line.is_some())
     }
 
     /// Returns whether the decoder accepts input.
     ///
-    /// The input must not have ended. In message mode, the previous message must also be released.
+    /// The decoder accepts no input after the end of the input and, in message mode, before the release of the previous
+    /// message.
     pub(super) fn is_open(&self) -> bool {
         !self.is_ended() && !self.has_message()
     }

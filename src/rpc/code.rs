@@ -2,7 +2,7 @@
 
 /// The text is not JSON.
 pub const PARSE_ERROR: i32 = -32700;
-/// The JSON is not a valid message in this state.
+/// The JSON is not a valid message, or the receiver does not accept the message in its state.
 pub const INVALID_REQUEST: i32 = -32600;
 /// The method does not exist, or its capability was not declared.
 pub const METHOD_NOT_FOUND: i32 = -32601;

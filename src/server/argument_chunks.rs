@@ -98,11 +98,12 @@ type MakeArgumentEvent =
 
 /// The function that handles streamed arguments. Only servers with such an argument link the function.
 ///
-/// `None` means that an incomplete line fills the buffer. The function sets the event of the next chunk, removes the
-/// chunk of the last event from the line, or does nothing. The function returns whether an event is set.
+/// If the second argument is `None`, an incomplete line fills the buffer. The function sets the event of the next
+/// chunk, removes the chunk of the last event from the line, or does nothing. The function returns whether an event is
+/// set.
 ///
-/// `Some` means that a line with chunks has ended, with this outcome. If the outcome is not a call of the tool, the
-/// function sets the event of the abort. The function returns whether the caller must apply the outcome.
+/// If the second argument is `Some`, a line with chunks has ended, with this outcome. If the outcome is not a call of
+/// the tool, the function sets the event of the abort. The function returns whether the caller must apply the outcome.
 pub(crate) type ArgumentHook = fn(&mut Server<'_>, Option<(Received, &Spans)>) -> bool;
 
 impl Server<'_> {

@@ -39,7 +39,7 @@ pub struct ServerConfig<'i> {
     /// `initialize`.
     pub(crate) restart: Option<fn(&mut ServerState<'_>)>,
     /// The function that refuses an `initialize` with an unsupported version. `None`: the server offers its newest
-    /// revision.
+    /// revision of the handshake era.
     pub(crate) reject_version: Option<handshake::RejectVersion>,
     pub(crate) strict_handshake: bool,
     pub(crate) refuse_when_full: bool,

@@ -21,8 +21,8 @@ pub(crate) enum Received {
     /// Handled without an event. A request has its response, or is deferred.
     Done,
     /// Handled with an error, which is in `Peer::pending_error`. The error causes an event unless the message came too
-    /// late. If the message is a request, its response is an error. Exceptions: With `ListSplit` the response is a
-    /// valid list, and with `Muted` there is no response.
+    /// late. If the message is a request, its response is an error. Exceptions: With [`ProtocolError::ListSplit`] the
+    /// response is a valid list, and with [`ProtocolError::Muted`] there is no response.
     Failed,
     /// Handled with an event, which is in `ServerState::pending_event`.
     Event,

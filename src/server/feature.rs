@@ -94,7 +94,7 @@ pub(crate) trait Sealed {
     /// Writes the feature's pending notifications while the output has space.
     fn write_notifications(&self, _: &mut ServerState<'_>) {}
 
-    /// Writes the members that belong to the feature, from this filter of `subscriptions/listen`.
+    /// Writes the members of a `subscriptions/listen` filter that belong to the feature.
     fn write_filter(&self, _filter: Json<'_>, _: &mut Writer<'_>) {}
 
     /// Returns whether the feature declares `resources.subscribe`.

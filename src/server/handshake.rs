@@ -78,7 +78,8 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
 }
 
 /// Applies the transition of a request before `notifications/initialized`. Returns the refusal if the configuration
-/// accepts no such request, otherwise `None`. Always accepts `logging/setLevel`, without a transition.
+/// requires a [strict handshake](ServerConfig::strict_handshake), otherwise `None`. Always accepts `logging/setLevel`,
+/// without a transition.
 #[cold]
 fn before_initialized(request: &mut Request<'_, '_>, method: Str<'_>) -> Option<Received> {
     if method.is_name(methods::LOGGING_SET_LEVEL.name) {

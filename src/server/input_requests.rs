@@ -33,8 +33,8 @@ const GRACE: Millis = Millis::seconds(5);
 
 /// Input requests of tools, with the same code for both eras, without a heap.
 ///
-/// A tool calls [`request`](InputRequests::request) with a description of the input and a function. The function
-/// responds to the call as soon as the client has responded:
+/// A tool calls [`request`](InputRequests::request) with the input that the tool needs, and with a function. The
+/// function responds to the call as soon as the client has responded:
 ///
 /// - In `2026-07-28` the server responds that the call requires input. The client sends the call again with the input.
 ///   The tool runs again, and `request` calls the function immediately.

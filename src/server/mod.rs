@@ -236,7 +236,8 @@ impl Server<'_> {
     /// Returns the earliest time at which a request, a task, a ping or the end of the connection times out. Returns
     /// `None` if there is no such time. A timeout that has expired, and waits for space in the output, does not count.
     ///
-    /// Poll by [`Io::deadline`](crate::Io::deadline), which is earlier if a growing buffer is to shrink.
+    /// For the time of the next poll, use [`Io::deadline`](crate::Io::deadline), which is earlier if a growing buffer is
+    /// to shrink.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
         let state = &self.state;
@@ -261,8 +262,8 @@ impl Server<'_> {
 
     /// Parses a message for [`Receive::parsed`](crate::Receive::parsed).
     ///
-    /// The result is that of [`Message::parse`]. The method is faster than [`Message::parse`] if the message repeats the
-    /// `_meta` of the last request, as most clients do.
+    /// The result is that of [`Message::parse`]. The method is faster than [`Message::parse`] if the message repeats
+    /// the `_meta` of the last request. Most clients repeat their `_meta`.
     ///
     /// # Errors
     /// [`ScanError`] in the same cases as [`Message::parse`].

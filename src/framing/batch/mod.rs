@@ -21,7 +21,8 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Releases the current line. If the line was an element of a batch, the next element becomes the current line.
+    /// Releases the current line. If the line was an element of a batch, the next element, if any, becomes the current
+    /// line.
     pub(crate) fn release_element(&mut self) {
         let length = self.scanned.saturating_sub(self.start);
         // A further element takes at least two bytes: a comma and a digit.

@@ -73,8 +73,8 @@ pub struct Slot<D> {
 
 /// Per-request data that the server or client stores in a slot.
 pub trait Data: Copy {
-    /// Returns the owner of the request's id. Ids are unique per owner: a stream of the stateless era, or the session
-    /// ([`StreamId::NONE`]).
+    /// Returns the owner of the request's id. Ids are unique per owner. In the stateless era, the owner is the stream
+    /// of the request. In the handshake era, the owner is the [stream](crate::SessionKey::stream) of the session.
     fn owner(&self) -> StreamId {
         StreamId::NONE
     }

@@ -343,7 +343,7 @@ impl<'b> TaskTable<'b> {
         self.data(ticket).map(|data| TaskId::new(ticket, data.random))
     }
 
-    /// Returns the payload of a task: the JSON text of an object, or empty.
+    /// Returns the payload of a task: JSON text, or empty.
     pub(crate) fn payload(&self, ticket: Ticket) -> &[u8] {
         let start = self.data(ticket).map_or(0, TaskData::payload_start);
         self.slots.text(ticket).get(start..).unwrap_or_default()

@@ -50,7 +50,7 @@ struct Link {
 /// The kinds of messages that the buffer accepts now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Writable {
-    /// Only whole messages.
+    /// Whole messages. In line mode, also the first piece of an open message.
     #[default]
     Messages,
     /// Only pieces of the [open message](open_message). Not in message mode.

@@ -134,7 +134,8 @@ impl TaskTable<'_> {
         self.has_free_slot(state).then(|| self.slots.take(data, deadline))?
     }
 
-    /// Returns whether a slot is free. Without one, first frees the slots reserved for calls that have ended.
+    /// Returns whether a slot is free. If every slot is taken, first frees the slots that are reserved for calls that
+    /// have ended.
     pub(super) fn has_free_slot(&mut self, state: &ServerState<'_>) -> bool {
         if self.slots.len() >= self.slots.limit() {
             self.release_reservations(state);

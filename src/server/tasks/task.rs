@@ -123,10 +123,10 @@ impl Task<'_> {
     /// the response arrives.
     ///
     /// # Errors
-    /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have the
-    /// capability. [`SendError::Unwritable`]: the text of the slot has no space, a response with the task would not fit
-    /// the transmit buffer, or 255 input requests are open. [`SendError::Invalid`]: the input is not valid, or an open
-    /// input request has the same key (`2026-07-28`). In `2025-11-25`, the method also returns the errors of
+    /// [`SendError::Unsupported`]: the client did not declare the capability that the input needs, or the revision does
+    /// not have the input. [`SendError::Unwritable`]: the text of the slot has no space, a response with the task would
+    /// not fit the transmit buffer, or 255 input requests are open. [`SendError::Invalid`]: the input is not valid, or
+    /// an open input request has the same key (`2026-07-28`). In `2025-11-25`, the method also returns the errors of
     /// [`Server::request`].
     pub fn require_input(&mut self, key: &str, input: &dyn Input) -> Result<(), SendError> {
         let ticket = self.ticket;
