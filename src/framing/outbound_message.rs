@@ -3,8 +3,9 @@
 /// Identifier of a message stream, such as one HTTP request and its response.
 ///
 /// For a server, the caller chooses the identifiers. The server reports the identifier with every message that belongs
-/// to the stream. A client itself chooses an identifier for each request that it sends. The caller must pass this
-/// identifier to the client with every message that arrives on the stream.
+/// to the stream. A client itself chooses an identifier for each request that it sends, except for pings of
+/// [keep-alive](crate::KeepAlive). The caller must pass this identifier to the client with every message that arrives
+/// on the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct StreamId(pub u32);
 
@@ -67,7 +68,7 @@ pub enum OutboundMessageKind {
     /// A notification.
     Notification,
     /// A request that the machine sends to the peer. A client sends each request on a separate stream, and expects the
-    /// response on the same stream.
+    /// response on the same stream. Exception: a ping of [keep-alive](crate::KeepAlive) belongs to the connection.
     Request,
     /// The cancellation of a request that a client sent on this stream. If the stream is an HTTP exchange of
     /// `2026-07-28`, the transport must close the exchange and drop the message. Any other transport must send the

@@ -18,9 +18,9 @@ use crate::time::Millis;
 pub struct KeepAlive {
     /// Idle time, in milliseconds, after which the machine sends a ping.
     pub interval: Millis,
-    /// Timeout of a ping, in milliseconds. A peer that does not respond within this time is unresponsive, and so is a
-    /// peer that reads nothing for this time while the transmit buffer has no space for a ping. If this time expires
-    /// while the application handles an event of a message, the timeout restarts.
+    /// Timeout of a ping, in milliseconds. A peer that does not respond within this time is unresponsive. A peer is also
+    /// unresponsive if it reads nothing for this time while the transmit buffer has no space for a ping. If this time
+    /// expires while the application handles an event of a message, the timeout restarts.
     pub timeout: Millis,
     /// Whether the machine ends the connection to an unresponsive peer. If `false`, the machine continues to ping. The
     /// machine emits an event in both cases.
@@ -30,7 +30,7 @@ pub struct KeepAlive {
 /// State of keep-alive on a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeepAliveState {
-    /// Time of the next ping, or the deadline of a ping. `NEVER` before the peer has sent a message.
+    /// Time of the next ping, or the deadline of a ping. `NEVER` before the idle time has started.
     deadline: Millis,
     /// In milliseconds.
     interval: u32,
@@ -93,9 +93,9 @@ impl KeepAliveState {
         self.is_active = true;
     }
 
-    /// Records that a part of a message has arrived at `now`. Restarts the idle time or, while a ping is unsent or in
-    /// flight, the timeout of the ping, because the response to the ping can only follow the message. A deadline that
-    /// has expired does not change.
+    /// Records that a part of a message has arrived at `now`. Without a ping, restarts the idle time. While a ping is
+    /// unsent or in flight, restarts the timeout of the ping, because the response to the ping can only follow the
+    /// message. A deadline that has expired does not change.
     pub(crate) fn record_part(&mut self, now: Millis) {
         let time = if self.ping == PingState::None { self.interval } else { self.timeout };
         if self.deadline > now && self.deadline != NEVER {

@@ -16,7 +16,8 @@ pub enum Direction {
 ///
 /// A machine without an observer spends only a few comparisons per message on this interface.
 pub trait Observer {
-    /// Receives one message, without its newline. For an oversized message, `line` contains at most the id.
+    /// Receives one message, without its newline. For an oversized message, `line` contains at most the id. For a last
+    /// line without its end, `line` is empty.
     ///
     /// `outcome` is the error if the machine refused or dropped the message.
     fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>);

@@ -236,8 +236,8 @@ impl Server<'_> {
     /// Returns the earliest time at which a request, a task, a ping or the end of the connection times out. Returns
     /// `None` if there is no such time. A timeout that has expired, and waits for space in the output, does not count.
     ///
-    /// For the time of the next poll, use [`Io::deadline`](crate::Io::deadline), which is earlier if a growing buffer is
-    /// to shrink.
+    /// For the time of the next poll, use [`Io::deadline`](crate::Io::deadline), which is earlier if a growing buffer
+    /// is to shrink.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
         let state = &self.state;
@@ -405,9 +405,10 @@ impl Server<'_> {
 
     /// Starts a new connection on the same buffers.
     ///
-    /// The server drops the session, the requests in flight and unsent output. The server also removes tasks, unless
-    /// the table [keeps](TaskTable::keep_on_reset) tasks. Tickets of the old connection are no longer valid, except for
-    /// kept tasks. [Requests](Server::request) that the server sent end without an event.
+    /// The server drops the session, the requests in flight, buffered input and unsent output. The server also removes
+    /// tasks, unless the table [keeps](TaskTable::keep_on_reset) tasks. Tickets of the old connection are no longer
+    /// valid, except for the tickets of kept tasks. [Requests](Server::request) that the server sent end without an
+    /// event.
     pub fn reset(&mut self) {
         self.input.reset();
         self.state.reset();

@@ -145,8 +145,8 @@ impl Server<'_> {
     /// [`SendError::NotConnected`]: the connection is ending, or the handshake of the current
     /// [session](Server::replace_session) is not complete. If the related request belongs to another session, the
     /// server does not check the handshake, because the server does not have the state of that session.
-    /// [`SendError::Unsupported`]: the client did not declare the capability, the revision of the client or of the
-    /// related request does not have the request, or the related call has become a task
+    /// [`SendError::Unsupported`], in three cases: the client did not declare the capability that the input needs; the
+    /// revision of the client or of the related request does not have the request; the related call has become a task
     /// [automatically](crate::server::Tasks::automatic). [`SendError::Gone`]: the related request has ended, or its
     /// response is [chunked](crate::server::Call::chunked). [`SendError::Full`]: every slot is taken.
     /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages;

@@ -245,8 +245,8 @@ impl ServerState<'_> {
         let Some(mut chunks) = self.chunk_state(ticket).filter(|chunks| !chunks.has(PAUSED)) else {
             return 0;
         };
-        // In message mode, the request of an event may have reserved the space, or may have left a pending error, which
-        // the error of this chunk must not replace.
+        // In message mode, the request of an event may have reserved the space, or may have left a pending error. The
+        // error of this chunk must not replace that error.
         if self.has_pending_response() || self.peer.pending_error.is_some() {
             self.peer.output.await_piece_space();
             return 0;
@@ -397,10 +397,10 @@ impl<'a> Call<'a> {
     /// ```
     ///
     /// # Errors
-    /// Returns the call if no slot is free, or if the id does not fit into the text of a slot. Also returns the call if
-    /// the call is a member of a batch, or must become a [task](crate::server::Tasks::automatic). Also returns the call
-    /// if the revision does not permit the content, or if the transmit buffer cannot hold the other members of the
-    /// result. In [message mode](Server::message_mode), also returns the call if the transport accepts no
+    /// Returns the call if no slot is free, or if the id does not fit into the text of a slot. Also returns a call that
+    /// is a member of a batch, or that must become a [task](crate::server::Tasks::automatic). Also returns the call if
+    /// the revision does not permit the content, or if the transmit buffer cannot hold the other members of the result.
+    /// In [message mode](Server::message_mode), also returns the call if the transport accepts no
     /// [pieces](Server::accept_pieces).
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
     pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, Call<'a>> {

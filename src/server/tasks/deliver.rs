@@ -30,8 +30,9 @@ enum Stop {
     Event,
 }
 
-/// Handles expired deadlines, the earliest first: converts calls to tasks until a task expires, or until a conversion
-/// has no transmit space. If no expired deadline is left, sends pending messages. Returns `true` if an event is set.
+/// Handles expired deadlines, the earliest first: converts calls to tasks, and removes tasks. Stops after a removal
+/// that causes an event, or at a conversion without transmit space. If no expired deadline is left, sends pending
+/// messages. Returns `true` if an event is set.
 pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> bool {
     while let Some(ticket) = table.slots.due(state.peer.now) {
         let data = table.data(ticket);
