@@ -18,9 +18,9 @@ use crate::time::Millis;
 pub struct KeepAlive {
     /// Idle time, in milliseconds, after which the machine sends a ping.
     pub interval: Millis,
-    /// Timeout of a ping, in milliseconds. A peer that does not respond within this time is unresponsive. A peer is also
-    /// unresponsive if it reads nothing for this time while the transmit buffer has no space for a ping. If this time
-    /// expires while the application handles an event of a message, the timeout restarts.
+    /// Timeout of a ping, in milliseconds. A peer that does not respond within this time is unresponsive. A peer is
+    /// also unresponsive if it reads nothing for this time while the transmit buffer has no space for a ping. If this
+    /// time expires while the application handles an event of a message, the timeout restarts.
     pub timeout: Millis,
     /// Whether the machine ends the connection to an unresponsive peer. If `false`, the machine continues to ping. The
     /// machine emits an event in both cases.

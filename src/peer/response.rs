@@ -40,8 +40,9 @@ pub enum RequestFailure {
     /// A cursor of the list was too long to store or to send.
     CursorTooLong,
     /// The server required input, but its `requestState` or the application's `_meta` is too long to store
-    /// (`2026-07-28`). The client needs both to send the request again. A task fails for another reason: its id or its
-    /// input requests are too long to store, or a message about the task does not fit into the transmit buffer.
+    /// (`2026-07-28`). The client needs both to send the request again. For a task, the failure has other causes: the
+    /// id or the input requests of the task are too long to store, or a message about the task does not fit into the
+    /// transmit buffer.
     StateTooLong,
     /// The server required input more often than the limit (`2026-07-28`).
     TooManyInputRequests,
