@@ -82,7 +82,7 @@ enum Next {
     Name(usize),
     /// The variant. The members follow in text order.
     Variant(usize),
-    /// A member, before the tag was found.
+    /// A member. The text up to this member has no tag.
     Members,
     /// A member after the tag.
     Rest,

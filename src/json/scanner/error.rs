@@ -21,8 +21,8 @@ pub enum ScanErrorKind {
     TooDeep,
     /// The text ends too early.
     Incomplete,
-    /// The line contains the byte `CAN` (0x18). The sender or the transport inserts this byte where bytes were lost.
-    /// See [`Receive::filled`](crate::Receive::filled).
+    /// The text is a received line that contains the byte `CAN` (0x18). The sender or the transport inserts this byte
+    /// where bytes were lost. See [`Receive::filled`](crate::Receive::filled).
     Gap,
 }
 

@@ -163,7 +163,8 @@ impl Scanner {
     /// Scans the next piece like [`feed`](Scanner::feed), but skips repetitions of `known` at depth two.
     ///
     /// `known` must be the valid value of an earlier member of `params` or `result`, such as the `_meta` of the last
-    /// request. A repetition is also valid: its bytes are the same, except for a value that [`KnownObject::after`] has checked.
+    /// request. A repetition is also valid: its bytes are the same, except for a value that [`KnownObject::after`] has
+    /// checked.
     pub(crate) fn feed_with(&mut self, known: Option<&KnownObject>, bytes: &[u8]) {
         if !self.is_valid() {
             return;

@@ -85,7 +85,7 @@ impl<const KEY: bool> Serializer for TextOnly<'_, '_, KEY> {
         serialize_struct_variant(&'static str, u32, &'static str, usize) -> Rejected;
     }
 
-    /// Returns `false` for a JSON value, because a [`Decimal`](crate::Decimal) must pass its text.
+    /// Returns `false` for a JSON value, so that a [`Decimal`](crate::Decimal) passes its text.
     fn is_human_readable(&self) -> bool {
         KEY
     }

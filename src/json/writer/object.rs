@@ -34,9 +34,9 @@ impl Writer<'_> {
         self.ends_with(b'}') && self.remove_last("}")
     }
 
-    /// Writes the members of a value that serializes to an object into the open object. Returns `false` if the value
-    /// serializes to anything else or has no JSON form. After an overflow, the function returns `true`, because the
-    /// writer reports the overflow.
+    /// Serializes a value, and writes the members of the resulting object into the open object. Returns `false` if the
+    /// value does not serialize to an object or has no JSON form. After an overflow, the function returns `true`,
+    /// because the writer reports the overflow.
     #[cfg(feature = "serde")]
     pub(crate) fn serialize_members<T: serde_core::Serialize + ?Sized>(&mut self, value: &T) -> bool {
         let before = self.mark();
