@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn written_client_capabilities_read_back() {
         for bits in 0..128 {
-            // A server cannot require `roots.listChanged`.
+            // `write` omits `roots.listChanged`, because a server cannot require this capability.
             let bits = ClientCapabilities(bits & !ClientCapabilities::ROOTS_LIST_CHANGED.0);
             let mut text = [0; 128];
             let mut out = Writer::new(BufferMut::Lent(&mut text), 0, 128);

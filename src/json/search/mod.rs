@@ -227,7 +227,7 @@ pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Finds a byte in a short text, such as a template. This loop takes less code than a search by words, and never panics.
+/// Finds a byte in a short text, such as a template. This loop takes less code than a word search, and never panics.
 pub(crate) fn find_in_bytes(byte: u8, bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|at| *at == byte)
 }

@@ -23,7 +23,7 @@
 //! |---|---|---|
 //! | [`client::ServerRequest`](crate::client::ServerRequest) | the client | a request of the handshake era, with the right to respond |
 //! | [`client::InputRequired`](crate::client::InputRequired) | the client | all input that a call of `2026-07-28` needs |
-//! | [`client::InputRequest`](crate::client::InputRequest) | the client | views one request of either type above |
+//! | [`client::InputRequest`](crate::client::InputRequest) | the client | a view of one request of the types above |
 //! | [`client::InputResponses`](crate::client::InputResponses) | the client | writes the responses to `InputRequired` |
 //! | [`server::Response`](crate::server::Response) | the server | the response to a request of the handshake era |
 //!

@@ -8,8 +8,8 @@ use crate::protocol::methods;
 use crate::protocol::objects::view::{member, text, view};
 use crate::rpc::begin_notification;
 
-/// Writes `notifications/message`. Calls `data` to write the logged value. `data` returns `false` if the value is not
-/// valid. The output is then marked as overflowed, and not sent.
+/// Writes `notifications/message`. Calls `data` to write the logged value. Returns the result of `data`, which is
+/// `false` if the value is not valid. The caller must not send an invalid message.
 pub(crate) fn write_log(
     out: &mut Writer<'_>,
     level: Level,

@@ -236,10 +236,11 @@ impl<'u> Variable<'u> {
         })
     }
 
-    /// Copies the decoded text to `target`, and returns the copy.
+    /// Copies the decoded text to `target`, and returns the copy. If the decoded text is not UTF-8, returns an empty
+    /// text.
     ///
     /// # Errors
-    /// [`TooShort`] if `target` is shorter than the decoded text. If the text is not UTF-8, the result is empty.
+    /// Returns [`TooShort`] if `target` is shorter than the decoded text.
     pub fn copy_to(self, target: &mut [u8]) -> Result<&str, TooShort> {
         let needed = self.bytes().count();
         let Some(place) = target.get_mut(..needed) else { return Err(TooShort { needed }) };

@@ -90,7 +90,7 @@ pub struct Exchange<'b> {
     pub(super) is_complete: bool,
     /// The time at which the client closes the exchange. [`HttpClient::body`](super::HttpClient::body) sets this time
     /// after a response has arrived on the stream of a request. [`limit`](Exchange::limit) sets this time for an
-    /// exchange without a request that ends it.
+    /// exchange that no timeout of a request ends.
     /// [`close_legacy_stream`](super::HttpClient::close_legacy_stream) sets this time to zero.
     pub(super) closes_at: Option<Millis>,
     /// The exchange of the cancelled request, if this exchange sends a cancellation.
@@ -217,8 +217,8 @@ impl<'b> Exchange<'b> {
     }
 
     /// Starts the time limit of an exchange that sends a notification or a response, unless the limit has started. The
-    /// limit includes the body of the response. Also limits the body of the response to a request of HTTP+SSE. Has no
-    /// effect on any other exchange, because the timeout of its request ends the exchange.
+    /// limit includes the body of the HTTP response. For a request of HTTP+SSE, limits only the body of the HTTP
+    /// response. Has no effect on other requests, because their timeouts end their exchanges.
     pub(super) fn limit(&mut self, now: Millis) {
         const MAX_TIME: Millis = Millis::seconds(30);
         let is_limited = match self.purpose {

@@ -79,7 +79,7 @@ pub enum Begin {
     /// ended.
     Drop,
     /// No exchange is free for this message, or the session is not ready for a request. Do not consume the message. Try
-    /// again after an exchange has ended, or was returned by [`HttpClient::poll`].
+    /// again after an exchange has ended, or after [`HttpClient::poll`] has returned an exchange.
     Busy,
 }
 

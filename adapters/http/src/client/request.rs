@@ -96,7 +96,7 @@ impl<'r> Request<'r> {
         }
         let Some(message) = self.message else { return Ok(()) };
         let Some(method) = message.method().and_then(Json::string) else { return Ok(()) };
-        // In the stateless era, a field also repeats the method of a notification.
+        // In the stateless era, `Mcp-Method` also repeats the method of a notification.
         if version.is_some() || self.revision.is_some_and(|revision| revision.era() == Era::Stateless) {
             each("Mcp-Method", encode_value(method, scratch)?);
         }

@@ -70,7 +70,8 @@ pub enum Finish<'m> {
     Close(ExchangeId),
     /// The stream of HTTP+SSE has ended, which ends the session: see [`Head::SessionLost`].
     SessionLost,
-    /// The stream continues in another HTTP exchange, which [`HttpClient::poll`] returns when it is due.
+    /// The stream continues in another HTTP exchange, or the client falls back to HTTP+SSE. [`HttpClient::poll`]
+    /// returns the next exchange when it is due.
     Continues,
 }
 

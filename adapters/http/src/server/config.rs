@@ -132,7 +132,7 @@ pub struct HttpTimes {
     pub upgrade_after: Millis,
     /// The interval of comments on an idle event stream. Default: 15 s.
     pub keep_alive: Millis,
-    /// The time after which a client that does not read its output loses the exchange. Default: 30 s.
+    /// The time after which an exchange ends if the client does not read the response. Default: 30 s.
     pub stall: Millis,
     /// The time after which an unused session ends. Default: 8 hours.
     pub session_idle: Millis,

@@ -228,7 +228,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let unread = replaced.map_or(Chain::EMPTY, |slot| slot.output);
         let fits = self.has_replay_space(&unread, session, stream, number);
         // The exchange of a call continues after a response with a part of the events, so this response gets another
-        // exchange. Without one, the connection of the running stream stays.
+        // exchange. If no other exchange is free, the running stream keeps its connection.
         let is_general_stream = replaced.is_some_and(|slot| slot.flags.has(Flags::LISTENS));
         let index = match running.filter(|_| fits || is_general_stream) {
             Some(index) => index,

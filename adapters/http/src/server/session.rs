@@ -66,7 +66,8 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(())
     }
 
-    /// Returns the key of a sealed session: the key of its requests in flight, or an unused key if it has none.
+    /// Returns the key of a sealed session: the key of its requests in flight, or an unused key if no request is in
+    /// flight.
     fn sealed_key(&self, contents: &[u8; 16]) -> SessionKey {
         let known = self.exchanges.position(|slot| slot.is_handshake_request() && slot.sealed == *contents);
         match known.and_then(|index| self.exchanges.slot(index)) {
@@ -75,7 +76,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns `wanted`, or the next key that no request in flight has. So the core server can distinguish equal
+    /// Returns the first key, from `wanted` on, that no request in flight has. So the core server can distinguish equal
     /// request ids of two sessions.
     fn unused_key(&self, wanted: SessionKey) -> SessionKey {
         let mut key = wanted;

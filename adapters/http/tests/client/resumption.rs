@@ -147,7 +147,7 @@ fn response_in_an_array_ends_the_stream() {
     }
 }
 
-/// A server or a proxy may never respond to a notification. Requests and later messages need the exchange of the
+/// Some servers and proxies never respond to a notification. Requests and later messages need the exchange of the
 /// notification.
 #[test]
 fn exchange_of_an_unanswered_notification_ends_after_30_seconds() {

@@ -178,7 +178,7 @@ fn slow_stream_blocks_no_other() {
     harness.respond(0);
     let events = harness.reply(call).events();
     assert!(events.len() < 10 && events.last().unwrap().contains("late"), "{events:?}");
-    // Ten notifications of the call and its response, and the notification that ended the subscription.
+    // Twelve messages: ten notifications of the call, its response, and the notification that ended the subscription.
     assert_eq!(events.len() + usize::from(harness.http.dropped_messages()), 12);
 }
 

@@ -92,7 +92,7 @@ fn lost_general_stream_is_resumed_and_continues() {
         stream = harness.send(&resume(&session, ids.last().unwrap())).unwrap();
         assert!(!harness.reply(stream).ended);
     }
-    // After the first event, the later ones are sent again, and then the stream continues.
+    // The client resumes after the first event. The server sends the later events again, and the stream continues.
     harness.http.close(stream);
     harness.run();
     stream = harness.send(&resume(&session, &ids[0])).unwrap();
@@ -136,7 +136,7 @@ fn call_releases_its_connection_and_keeps_its_stream() {
     );
 }
 
-/// The connection that the server would have closed is lost before.
+/// The connection is lost before the server closes it.
 #[test]
 fn connection_lost_before_its_release_is_not_released_again() {
     for is_lost in [false, true] {
@@ -332,7 +332,8 @@ fn partial_response_replaces_the_connection() {
     }
 }
 
-/// A partial response to a call needs an exchange of its own, but the general stream has one.
+/// A partial response on the stream of a call needs another exchange. On the general stream, the exchange of the stream
+/// suffices.
 #[test]
 fn refused_resumption_keeps_the_running_stream() {
     for is_general in [false, true] {

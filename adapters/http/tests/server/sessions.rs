@@ -219,7 +219,7 @@ fn refused_session_is_an_error_with_the_id_of_the_request() {
         let full = harness.ask(&Request::post(initialize("2025-11-25")));
         assert_eq!(full.status, 503, "{full:?}");
         assert!(full.body.starts_with(r#"{"jsonrpc":"2.0","id":0,"error""#), "{full:?}");
-        // A waiting request, and the response to a request of the server, whose session ends.
+        // The session ends while a request, and a response to a request of the server, wait for the core server.
         let request = Request::old(old_call(7, "echo"), &session);
         let response = Request::old(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, &session);
         let busy = Request::call(1, "echo");
@@ -445,7 +445,7 @@ fn session_cannot_be_entered_during_shutdown() {
     let calls = sessions.each_ref().map(|it| harness.send(&Request::old(old_call(1, "defer"), it)).unwrap());
     harness.server.shutdown(Millis(1000));
     harness.run();
-    // The core server serves the second session until its end.
+    // During the shutdown, the core server keeps its current session, which is the second one.
     let entered = [0, 1].map(|number| harness.http.enter(&mut harness.server, harness.tickets[number]));
     assert_eq!(entered, [Err(SendError::NotConnected), Ok(())]);
     harness.respond(0);
