@@ -157,7 +157,7 @@ fn byte_run(bytes: &[u8], beyond: Word) -> usize {
     bytes.iter().position(|byte| is_stop(*byte, beyond)).unwrap_or(bytes.len())
 }
 
-/// Returns the length of the run, word by word, for targets without vectors.
+/// Returns the length of the run, word by word: for targets without vectors, and after the last whole block.
 #[inline(never)]
 fn word_run(bytes: &[u8], beyond: Word) -> usize {
     run(bytes, |word| stops(word, beyond))
@@ -227,7 +227,8 @@ pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Finds a byte in a short text, such as a template. This loop takes less code than a word search, and never panics.
+/// Finds a byte in a plain loop, which takes less code than a word search, and never panics. For short texts, such as
+/// templates, and for bare-metal targets without unaligned words.
 pub(crate) fn find_in_bytes(byte: u8, bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|at| *at == byte)
 }

@@ -99,7 +99,7 @@ pub struct OpenUrl<'a> {
 impl<'a> OpenUrl<'a> {
     /// Creates a request with a message, the URL, and a unique id. The server sends the id in `2025-11-25`, and
     /// [`require_urls`](crate::server::Reply::require_urls) uses the id as the key of an input request in `2026-07-28`.
-    /// After the interaction on the page, the application passes the same id to
+    /// In `2025-11-25`, after the interaction on the page, the application passes the same id to
     /// [`Server::elicitation_complete`](crate::Server::elicitation_complete).
     #[must_use]
     pub const fn new(message: &'a str, url: &'a str, id: &'a str) -> OpenUrl<'a> {

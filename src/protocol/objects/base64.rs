@@ -33,7 +33,7 @@ pub enum Base64Error {
         needed: usize,
     },
     /// Text that is not base64. A character or the padding is invalid, or the text ends within a group. The cause is
-    /// invalid data from the server.
+    /// invalid data from the peer.
     Invalid,
 }
 

@@ -1,4 +1,5 @@
-//! Rules of skills. In a `static`, the compiler checks these rules, except the rules for JSON frontmatter.
+//! Rules of skills. If [`Skills::new`](crate::server::Skills::new) initializes a `static`, the compiler checks these
+//! rules, except the rules for JSON frontmatter.
 //!
 //! Specification: the extension *Skills* of `2026-07-28`, *Resource mapping* and *Limits*; *Agent Skills*.
 

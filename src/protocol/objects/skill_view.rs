@@ -96,8 +96,8 @@ impl<'a> SkillView<'a> {
         is_named && has_valid_path(uri) && has_description && (self.is_dynamic() || is_listed())
     }
 
-    /// Returns whether the frontmatter of a `SKILL.md` has the fields of [`frontmatter`](Self::frontmatter), and no
-    /// others.
+    /// Returns whether the frontmatter of a `SKILL.md` has the fields and values of [`frontmatter`](Self::frontmatter),
+    /// and no other fields.
     ///
     /// Returns `None` if the text has no frontmatter, a field occurs twice, or the frontmatter has YAML other than
     /// comments and one string per line. The application then needs a YAML parser to compare the fields. The

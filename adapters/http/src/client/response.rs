@@ -28,8 +28,8 @@ pub enum Head {
     /// [`reset`](mcp_proto::Client::reset) the client, which connects again.
     SessionLost {
         /// The stream of the request that the server refused for this reason. The server has not processed this
-        /// request, so the caller may send it again in another session. `None` if the server refused the resumption of
-        /// a stream, a notification or a response.
+        /// request, so the caller may send it again in another session. `None` if the server refused a notification, a
+        /// response, or the resumption of a stream.
         refused: Option<StreamId>,
     },
     /// The exchange has already ended. Close the HTTP exchange.

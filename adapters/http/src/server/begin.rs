@@ -167,8 +167,8 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Handles a GET in a session. If the server has a replay buffer and the head has `Last-Event-ID`, resumes the
-    /// stream of that event. Otherwise opens the general stream of the session. Fails if too few exchanges are free, or
-    /// if the stream cannot resume.
+    /// stream of that event. Otherwise opens the general stream of the session. Fails if too many event streams are
+    /// open, if no exchange is free, or if the stream cannot resume.
     fn begin_stream(&mut self, head: &RequestHead<'_>, key: SessionKey) -> Result<ExchangeId, Refusal> {
         if let Some(last) = head.field("last-event-id").filter(|_| self.has_replay()) {
             return self.resume(last, key);
@@ -182,7 +182,8 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(self.exchanges.id(index))
     }
 
-    /// Takes a slot for an event stream that no call opens. Fails if too few exchanges are free.
+    /// Takes a slot for an event stream that no call opens. Fails if too many such streams are open, or if no exchange
+    /// is free.
     pub(super) fn begin_listening(&mut self, key: SessionKey) -> Result<u16, Refusal> {
         if !self.may_listen() {
             return Err(self.overloaded("too many event streams are open"));

@@ -20,8 +20,8 @@ pub(super) struct CheckedBody<'m> {
     pub(super) message: Message<'m>,
     pub(super) is_modern: bool,
     pub(super) kind: BodyKind,
-    /// In the handshake era: the revision of the session, if known. Otherwise the revision in `MCP-Protocol-Version`,
-    /// except for `initialize`. Otherwise [`ASSUMED`].
+    /// In the handshake era, the revision of the session. If this revision is unknown, the revision in
+    /// `MCP-Protocol-Version`, except for `initialize`. In all other cases, [`ASSUMED`].
     pub(super) revision: Revision,
 }
 

@@ -78,7 +78,8 @@ pub struct HttpConfig<'c> {
 pub struct HttpLimits {
     /// The maximum length of a body, in bytes. Default: 65,536. A longer body gets status 413.
     ///
-    /// All exchanges of a server may receive a body at the same time, each with its own memory.
+    /// A server may receive one body per exchange at the same time. Each stored body takes this number of bytes of the
+    /// [body buffer](super::HttpServer::body_buffer).
     pub body: usize,
     /// The size of a page of output in bytes, including a header of four bytes. Sizes outside of 5 to 65,535 are
     /// clamped. Default: 1,024.

@@ -16,8 +16,8 @@ const UNKNOWN_SESSION: Refusal =
     Refusal::new(404, code::INVALID_REQUEST, "the session in `sessionId` does not exist");
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Opens the stream of a new session. The first event of the stream names the endpoint for messages. Fails if no
-    /// session, no exchange or no space for output is free.
+    /// Opens the stream of a new session. The first event of the stream names the endpoint for messages. Fails if too
+    /// many event streams are open, or if no session, no exchange or no space for output is free.
     pub(super) fn begin_legacy_stream(&mut self, user: u64) -> Result<ExchangeId, Refusal> {
         let full = self.overloaded("all sessions are in use");
         let Some(paths) = self.config.legacy else { return Err(full) };
