@@ -8,8 +8,8 @@ use crate::protocol::objects::application_json::written_json;
 use crate::protocol::revision::{Revision, WireFeature};
 
 /// Writes a submitted form. `content` writes an object of strings, numbers and booleans. From `2025-11-25` on, a value
-/// may also be an array of strings. Returns `false` for any other content. After an overflow, does not check the values,
-/// because the machine discards the message.
+/// may also be an array of strings. Returns `false` for any other content. After an overflow, does not check the
+/// values, because the machine discards the message.
 pub(crate) fn write_form(out: &mut Writer<'_>, revision: Revision, content: &mut dyn WriteBody) -> bool {
     ElicitAction::Accept.write(out);
     out.key("content");

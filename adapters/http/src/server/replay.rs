@@ -203,8 +203,8 @@ impl<P: Policy> HttpServer<'_, P> {
     /// the response ends after the events that fit. If events are missing, the client resumes again.
     ///
     /// Fails if the id is invalid, if too many event streams are open, or if no exchange is free. Also fails if the
-    /// stream belongs to a request and has ended, and no later event of the stream is stored. After a failure, a running
-    /// stream keeps its connection.
+    /// stream belongs to a request and has ended, and no later event of the stream is stored. After a failure, a
+    /// running stream keeps its connection.
     pub(super) fn resume(&mut self, last: &[u8], session: SessionKey) -> Result<ExchangeId, Refusal> {
         let unknown = Refusal::new(400, code::INVALID_REQUEST, "`Last-Event-ID` is not an id of this server");
         let (is_general, stream, number) = EventId::parse(last).ok_or(unknown)?;
