@@ -17,7 +17,7 @@ use serde_core::forward_to_deserialize_any;
 pub(super) struct Elements<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     index: usize,
-    /// Whether the element at `index - 1` was begun, and the next element was not requested. If so, dropping the access
+    /// Whether the element at `index - 1` was begun, and the next element was not requested. If so, dropping this value
     /// adds the element to the error path.
     inside: bool,
 }
@@ -62,8 +62,8 @@ pub(super) struct Members<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     name: &'de str,
     next: Next,
-    /// Whether the value of `name` was begun, and the next name was not requested. If so, dropping the access adds the
-    /// member to the error path.
+    /// Whether the value of `name` was begun, and the next name was not requested. If so, dropping the `Members` adds
+    /// the member to the error path.
     inside: bool,
     /// The closing bracket. `None` if the text is empty, because empty text decodes like an object without members.
     close: Option<u8>,

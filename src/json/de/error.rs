@@ -93,8 +93,8 @@ impl From<PathlessError> for TypedError {
     }
 }
 
-/// A decoding error before its path is known. The type is smaller than [`TypedError`], because each level of nested
-/// containers takes stack for several results.
+/// A decoding error before its path is known. The type is smaller than [`TypedError`]. This saves stack, because each
+/// level of nested containers takes stack for several results.
 pub(super) struct PathlessError {
     bytes: [u8; MESSAGE],
     length: u8,

@@ -200,7 +200,7 @@ impl Scanner {
         rest
     }
 
-    /// Ends the text. Afterwards, [`member`](Scanner::member) returns the complete members of a valid text.
+    /// Ends the text. If the text is valid, every span that [`member`](Scanner::member) returns afterwards has an end.
     ///
     /// # Errors
     ///

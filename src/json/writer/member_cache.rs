@@ -1,4 +1,4 @@
-//! `MemberCache`: text of members of the last message, which is copied into the next message that repeats them.
+//! `MemberCache`: the text of members of the last message, for the next message that repeats these members.
 
 use super::Writer;
 use crate::platform::copy;

@@ -47,7 +47,7 @@ impl Writer<'_> {
     }
 
     /// Turns the object that was written since `before` into members of the open object. Returns `false` if anything
-    /// else was written.
+    /// else was written. After an overflow, returns `true`.
     #[cfg(feature = "serde")]
     fn unwrap_object(&mut self, before: Mark) -> bool {
         if self.overflowed {

@@ -137,7 +137,8 @@ pub struct HttpTimes {
     pub stall: Millis,
     /// The time after which an unused session ends. Default: 8 hours.
     pub session_idle: Millis,
-    /// The time that the server asks a client to wait before it connects to a stream again. Default: 1 s.
+    /// The time that a client should wait before it connects to a stream again. The server sends this time only in
+    /// priming events, which `2025-11-25` has. Default: 1 s.
     pub retry: Millis,
     /// The value of `Retry-After`, in seconds. Default: 1.
     pub retry_after: u16,

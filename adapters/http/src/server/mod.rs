@@ -129,7 +129,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     }
 
     /// Sets the maximum number of event streams that no call has opened: subscriptions, and streams of sessions. At the
-    /// limit, the server responds to further ones with status 503. Default: no limit besides
+    /// limit, the server refuses further streams of these kinds with status 503. Default: no limit besides
     /// [`HttpLimits::reserved`].
     ///
     /// Each subscription also takes a slot of the core server, so a server with slots for more requests than this

@@ -34,7 +34,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let session = match self.config.mode {
             SessionMode::Sessions => {
                 let key = if is_initialize { self.new_session(index)? } else { slot.session };
-                // An exchange of an ended session has no key, and neither has a core server without a session.
+                // Both keys are `NONE` if the session of the exchange has ended, and the core server has no session.
                 if self.sessions.current() == key && key != SessionKey::NONE {
                     self.selected = Some(index);
                     return Ok(());

@@ -6,7 +6,7 @@ use mcp_proto::Buffer;
 /// line.
 ///
 /// The value of the current line is stored after the data. At the end of the line, the value moves to the text of the
-/// field. The members of this type are the lengths of the texts.
+/// field. The fields of this type, except `bytes`, are the lengths of the texts.
 #[derive(Debug)]
 pub(super) struct EventBuffer<'b> {
     bytes: Buffer<'b>,
