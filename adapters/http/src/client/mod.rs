@@ -93,10 +93,10 @@ enum Aborted {
 impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Creates the client side for one server.
     ///
-    /// If there are several `exchanges`, listening streams and requests of Streamable HTTP leave one of them free for
-    /// notifications and responses. `initialize` may take the last free exchange. `tool_headers` holds the annotated
-    /// parameters of the listed tools: about 40 bytes for each parameter. `tool_headers` may be empty if no tool has
-    /// annotated parameters.
+    /// If there are several `exchanges`, one of them stays free for notifications and responses. The
+    /// [listening](HttpClient::without_listening) stream and requests of Streamable HTTP do not take this exchange,
+    /// except `initialize`. `tool_headers` holds the parameters of the listed tools with the annotation `x-mcp-header`:
+    /// about 40 bytes for each parameter. `tool_headers` may be empty if no tool has such parameters.
     pub fn new(exchanges: T, tool_headers: impl Into<Buffer<'b>>) -> HttpClient<'b, T> {
         HttpClient {
             exchanges,
@@ -268,10 +268,11 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Returns an exchange whose request is due: one that resumes or opens a stream, sends `initialize` again over
     /// HTTP+SSE, or ends the session. Call this method until it returns `None`.
     ///
-    /// Also returns an exchange whose stream is still open one second after a response has arrived on the stream. This
-    /// response may belong to another request. Also returns an exchange that has sent a notification or a response, if
-    /// the response has not ended after 30 seconds. Also returns a stream of HTTP+SSE that is no longer needed. For
-    /// these exchanges, [`request`](HttpClient::request) returns `None`: close the HTTP exchange, and pass its end to
+    /// Also returns the exchange of a request whose stream is still open one second after a response has arrived on the
+    /// stream. This response may belong to another request. Also returns an exchange that has sent a notification or a
+    /// response, if the HTTP response has not ended after 30 seconds. The same limit applies to the body of the HTTP
+    /// response to a request of HTTP+SSE. Also returns a stream of HTTP+SSE that is no longer needed. For these
+    /// exchanges, [`request`](HttpClient::request) returns `None`: close the HTTP exchange, and pass its end to
     /// [`finish`](HttpClient::finish).
     pub fn poll(&mut self, now: Millis) -> Option<ExchangeId> {
         self.now = now;

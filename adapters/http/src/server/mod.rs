@@ -200,8 +200,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
         &mut self.policy
     }
 
-    /// Returns the user of a request, as [`Policy::authorize`] has identified them. Returns `None` if the request has no
-    /// user, or if its exchange has ended.
+    /// Returns the user of a request, as [`Policy::authorize`] has identified the user. Returns `None` if the request
+    /// has no user, or if its exchange has ended.
     ///
     /// `stream` is that of an event, such as [`Call::stream`](mcp_proto::server::Call::stream), or that of a deferred
     /// request: [`Server::stream_of`](mcp_proto::Server::stream_of). With the feature `alloc`, `Call::user` and the

@@ -209,7 +209,8 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Reports a changed list or resource to the clients that subscribe to it. If a feature declares `listChanged` for
-    /// a list, also reports the changed list to each session with an open general stream and a complete handshake.
+    /// a list, also reports the changed list to each session that has an open stream for messages without a request
+    /// (GET), and a complete handshake.
     pub fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>) {
         // The core server sends list changes to its current session only, but the loop below reaches every session with
         // an open stream. So the core server first gets a session without a client, if possible.
