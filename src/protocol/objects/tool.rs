@@ -196,9 +196,9 @@ impl<'t> Tool<'t> {
     /// static TOOLS: Tools = Tools::new(&[Tool::new("flash_write", SCHEMA).streamed("data")]);
     /// ```
     ///
-    /// In [message mode](crate::Server::message_mode), which HTTP uses, a message arrives whole: each call has the whole
-    /// string, and no chunks. A message must then fit into the receive buffer, and over HTTP also into the limit of a
-    /// body. The same application can therefore serve a UART and HTTP, with a larger buffer for HTTP.
+    /// In [message mode](crate::Server::message_mode), which HTTP uses, a message arrives whole: each call has the
+    /// whole string, and no chunks. A message must then fit into the receive buffer, and over HTTP also into the limit
+    /// of a body. The same application can therefore serve a UART and HTTP, with a larger buffer for HTTP.
     ///
     /// Tools of a [dynamic list](crate::server::Tools::dynamic_list) cannot have such an argument. An
     /// [observer](crate::Observer) sees the message without the chunks.

@@ -93,10 +93,10 @@ enum Aborted {
 impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Creates the client side for one server.
     ///
-    /// If there are several `exchanges`, one of them stays free for notifications and responses. The
-    /// [listening](HttpClient::without_listening) stream and requests of Streamable HTTP do not take this exchange,
-    /// except `initialize`. `tool_headers` holds the parameters of the listed tools with the annotation `x-mcp-header`:
-    /// about 40 bytes for each parameter. `tool_headers` may be empty if no tool has such parameters.
+    /// If there are several `exchanges`, the [listening](HttpClient::without_listening) stream and requests of
+    /// Streamable HTTP leave one of them free for notifications and responses. Among these requests, only `initialize`
+    /// may take the last free exchange. `tool_headers` holds the parameters of the listed tools with the annotation
+    /// `x-mcp-header`: about 40 bytes for each parameter. `tool_headers` may be empty if no tool has such parameters.
     pub fn new(exchanges: T, tool_headers: impl Into<Buffer<'b>>) -> HttpClient<'b, T> {
         HttpClient {
             exchanges,
