@@ -9,8 +9,8 @@ use core::fmt;
 /// A text for a message, such as a string, a number, an error of this crate, a tuple of texts, or the result of
 /// `format_args!`.
 ///
-/// The formatting machinery of `core` takes a large part of a small image. Only `format_args!` and the types that
-/// mention this machinery in their documentation link the machinery.
+/// The formatting machinery of `core` takes a large part of a small image. Only `format_args!`, and types whose
+/// documentation mentions this machinery, link the machinery.
 ///
 /// ```
 /// use mcp_proto::WriteText;

@@ -83,7 +83,7 @@ pub struct Exchange<'b> {
     pub(super) stream: StreamId,
     /// Whether the message belongs to the stateless era, in which the end of the exchange cancels the request.
     pub(super) is_stateless: bool,
-    /// For a request of `tools/list`: whether it requests the first page. `None` for any other message.
+    /// Whether a request of `tools/list` requests the first page. `None` for any other message.
     pub(super) tools_page: Option<bool>,
     /// Whether the stream needs no resumption, for example because the client has received the response or cancelled
     /// the request.

@@ -64,8 +64,8 @@ pub struct HttpClient<'b, T> {
     now: Millis,
 }
 
-/// The time for which a stream may stay open after its response. If the server ends the stream within this time, the
-/// HTTP library can reuse the connection.
+/// The time for which the stream of a request may stay open after a response. If the server ends the stream within this
+/// time, the HTTP library can reuse the connection.
 const CLOSE_DELAY: Millis = Millis(1_000);
 
 /// Step for an outbound message, returned by [`HttpClient::begin`].

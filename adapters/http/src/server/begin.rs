@@ -130,8 +130,8 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Returns whether another event stream that no call opens is allowed. The number of such streams has a
-    /// [limit](HttpServer::event_streams), and they must leave the [`reserved`](super::HttpLimits::reserved) exchanges
-    /// to calls.
+    /// [limit](HttpServer::event_streams), and the streams must leave the [`reserved`](super::HttpLimits::reserved)
+    /// exchanges to calls.
     pub(super) fn may_listen(&self) -> bool {
         let limit = self.exchanges.limit().saturating_sub(self.config.limits.reserved);
         self.exchanges.listening < limit.min(self.max_event_streams)

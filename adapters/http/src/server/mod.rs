@@ -132,8 +132,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     /// limit, the server refuses further streams of these kinds with status 503. Default: no limit besides
     /// [`HttpLimits::reserved`].
     ///
-    /// Each subscription also takes a slot of the core server, so a server with slots for more requests than this
-    /// number always has slots for calls.
+    /// Each subscription also takes a slot for a request in the core server. If the core server has more slots than
+    /// this limit, calls always have slots.
     #[must_use]
     pub fn event_streams(mut self, limit: usize) -> Self {
         self.max_event_streams = limit;

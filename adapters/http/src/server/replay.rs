@@ -214,7 +214,7 @@ impl<P: Policy> HttpServer<'_, P> {
             is_open && has_ids && slot.serial == stream && slot.session == session
         });
         // The stream has ended, and no later event is stored, for example because the response was sent in pieces. An
-        // empty stream would make the client resume repeatedly until its timeout.
+        // empty stream would make the client resume repeatedly until its request times out.
         let is_stored = || self.replay.find(self.replay.first(), session, stream, number).is_some();
         if running.is_none() && !is_general && !is_stored() {
             return Err(Refusal::new(

@@ -117,7 +117,7 @@ fn bodies_wait_for_a_busy_server() {
     for (id, request) in ids.iter().zip(&requests) {
         harness.pass(*id, request, request.body.as_bytes(), true);
     }
-    // The client of a waiting request disconnects, so its tool is never called.
+    // The client of a waiting request disconnects, so the tool of this request is never called.
     harness.http.close(ids[2]);
     harness.run();
     assert_eq!((harness.reply(ids[0]).status, harness.reply(ids[1]).status), (200, 200));

@@ -251,7 +251,7 @@ fn unread_response_of_an_ended_session_is_not_counted() {
     harness.send(&get(&second)).unwrap();
     harness.http.close(unread);
     harness.run();
-    // The stream keeps the session in use, so no other client can take its slot.
+    // The stream keeps the session in use, so no other client can take the slot of the session.
     assert_eq!(harness.ask(&Request::post(initialize("2025-11-25"))).status, 503);
     assert_eq!(harness.ask(&Request::old(PING, &second)).status, 200);
 }
