@@ -24,8 +24,8 @@ impl std::error::Error for Cancelled {}
 
 /// An observer of one request's cancellation. Clones observe the same request.
 ///
-/// The client can cancel the request. The request is also cancelled if its timeout expires, the session restarts, or
-/// the connection closes.
+/// The peer that sent the request can cancel it. The request is also cancelled if its timeout expires, the session
+/// restarts, or the connection closes.
 #[derive(Debug, Clone)]
 pub struct Cancellation {
     task: Arc<Task>,

@@ -14,7 +14,8 @@ use crate::server_shared::ServerShared;
 
 /// The writer of a [chunked](Responder::chunked) response.
 ///
-/// Dropping the writer, or the future of a write, fails the response.
+/// Dropping the writer fails the response. If the future of a write is dropped after its first poll, the response also
+/// fails.
 #[must_use = "the response stays open until `end` or `fail`"]
 #[derive(Debug)]
 pub struct ChunkWriter {

@@ -46,7 +46,8 @@ impl fmt::Display for LongerThan {
     }
 }
 
-/// Returns the end of an error text, which names the setting that corrects the error. Empty if no setting does.
+/// Returns the end of an error text: the setting that corrects the error. Returns an empty text if no setting corrects
+/// the error.
 fn advice(error: &ConfigError) -> &'static str {
     match error {
         ConfigError::TxTooSmall { .. } => {
@@ -90,7 +91,7 @@ pub enum ConnectError {
     InvalidResponse,
     /// The server's response is longer than the receive buffer.
     ResponseTooLong {
-        /// Maximum length of a line in bytes: `longest_line` of the connector.
+        /// Maximum length of a server message in bytes: `longest_line` of the connector.
         limit: usize,
     },
     /// The timeout expired.
@@ -106,7 +107,7 @@ pub enum ConnectError {
         /// [`TimedOut`](ConnectError::TimedOut) or [`Closed`](ConnectError::Closed).
         error: Box<ConnectError>,
     },
-    /// The server refused an HTTP request, or cannot be reached.
+    /// The server refused an HTTP request, cannot be reached, or sent no usable response.
     Http(Box<HttpFailure>),
 }
 
@@ -210,7 +211,7 @@ pub enum CallError {
     Declined(String),
     /// The request cannot be sent, or the response cannot be used, for the given reason.
     Invalid(String),
-    /// The server refused the HTTP request, or cannot be reached. Other requests continue.
+    /// The server refused the HTTP request, cannot be reached, or sent no usable response. Other requests continue.
     Http(Box<HttpFailure>),
 }
 

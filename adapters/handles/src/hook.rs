@@ -26,7 +26,7 @@ use crate::owned::view;
 /// impl RequestHook for Failures {
 ///     fn before(&self, request: &RequestInfo) -> Result<(), Refusal> {
 ///         match request.tool() {
-///             // Over HTTP, a request has a user.
+///             // Over HTTP with authorization, a request has a user.
 ///             Some("delete") if request.user() != Some(1) => Err(Refusal::new(-31_001, "not permitted")),
 ///             _ => Ok(()),
 ///         }

@@ -14,8 +14,8 @@ use crate::owned::Notification;
 use crate::server_request::{HandlerCall, InputResponse, ResponseTarget};
 use crate::session::{ClientSession, MAX_SERVER_REQUESTS, call_error};
 
-/// Message of the error response if the limit is reached, if the table of tasks is full, or if the session has no
-/// handler.
+/// Message of the error response if the limit of server requests is reached, if no slot is free, if the table of tasks
+/// is full, or if the session has no handler.
 const TOO_MANY: &str = "Too many concurrent requests to the client";
 
 /// An input that the server requires. Until the application responds, `response` is `Err` with the handler call, or

@@ -1,8 +1,8 @@
 //! Tools whose arguments and results derive `JsonSchema` of the crate `schemars`.
 //!
-//! Needs the feature `schemars`. An application uses its existing types, with all attributes of serde. The application
-//! itself depends on `schemars` in version 1, with the derive macros. The example uses [`arguments`] and [`result`] of
-//! this module.
+//! This module needs the feature `schemars`. An application uses its existing types, with all attributes of serde. The
+//! application itself must depend on `schemars` in version 1, with the derive macros. The example uses [`arguments`]
+//! and [`result`] of this module.
 //!
 //! ```
 //! use std::sync::LazyLock;

@@ -72,7 +72,7 @@ pub struct ServerDetails {
     pub instructions: Option<String>,
     /// The server's description of itself (`serverInfo`), as JSON. `{}` if the server sent none.
     pub info_json: String,
-    /// The member `capabilities`, as JSON.
+    /// The server's capabilities (`capabilities`), as JSON.
     pub capabilities_json: String,
 }
 

@@ -64,7 +64,7 @@ pub(crate) struct RequestState {
     state: Signal<State>,
     /// Whether the request counts against [`ClientShared::request_limit`].
     is_counted: AtomicBool,
-    /// Whether the request was repeated, because the server refused its header fields.
+    /// Whether the request was repeated, because the server refused its header fields or has ended the session.
     is_repeated: AtomicBool,
 }
 

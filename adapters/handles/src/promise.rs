@@ -10,7 +10,8 @@ pub(crate) struct Promise<T, E: Clone> {
     lost: E,
 }
 
-/// The result of a command. `None` until the command has been applied or dropped.
+/// The result of a command. `None` until the command has been applied or dropped, and after the caller has taken the
+/// result.
 pub(crate) type PromisedResult<T, E> = Signal<Option<Result<T, E>>>;
 
 impl<T, E: Clone> Promise<T, E> {

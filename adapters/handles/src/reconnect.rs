@@ -129,8 +129,9 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Keeps a request that the server refused because it has ended the session, so that the client sends the request
-    /// again in the next session, once. Otherwise returns the error.
+    /// Keeps a request that the server refused because the session has ended. The client sends the request again in the
+    /// next session. Returns any other error, and the error of a request that was repeated before. Also returns the
+    /// error if the client is closing or the owner does not reconnect.
     pub(crate) fn repeat_in_next_session(
         &mut self,
         state: &Arc<RequestState>,

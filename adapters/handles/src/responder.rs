@@ -203,8 +203,8 @@ impl Responder {
     /// The timeout is [`Limits::request_timeout`] of the server. The request ends no later than the deferred request.
     /// Dropping the future cancels the request to the client.
     ///
-    /// In `2026-07-28`, a server sends no requests. Instead, the server's response lists the [required input], and
-    /// the client sends the request again with that input.
+    /// In `2026-07-28`, a server sends no requests. Instead, the server's response lists the [required input], and the
+    /// client sends its own request again with that input.
     ///
     /// ```
     /// # use mcp_proto::input::{Field, Form};

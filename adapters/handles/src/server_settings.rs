@@ -98,8 +98,8 @@ impl<'i> ServerSettings<'i> {
         self.workers.saturating_add(self.waiting)
     }
 
-    /// Creates the [`Server`] on the heap, and configures it in place, because copies would need stack memory, which a
-    /// thread keeps forever.
+    /// Creates the [`Server`] on the heap, and configures it in place. Copies would need stack memory, which a thread
+    /// keeps until the thread ends.
     ///
     /// # Errors
     /// The configuration is invalid.

@@ -145,7 +145,7 @@ fn key(index: usize) -> String {
 #[derive(Debug)]
 pub(crate) struct InputState {
     received: ReceivedInput,
-    /// The number of supported requests in this run. Counted only in `2026-07-28`.
+    /// The number of input requests in this run that the client supports. Counted only in `2026-07-28`.
     requested: usize,
     required: Option<EncodedInput>,
     /// The capabilities that requests of this run need and the client lacks.
@@ -157,8 +157,8 @@ impl InputState {
         InputState { received, requested: 0, required: None, missing: ClientCapabilities::NONE }
     }
 
-    /// Returns the known response, or the reason why there is none. Returns `None` if the response cannot require
-    /// input, as in the handshake era: the caller then sends a request.
+    /// Returns the client's response if it is known, or the reason why there is none. Returns `None` if the server's
+    /// response cannot require input, as in the handshake era: the caller then sends a request.
     fn request(
         &mut self,
         input: &dyn Input,

@@ -21,8 +21,8 @@ impl Progress {
     /// example because the client does not read. Does not wait on the thread of the event loop, after the cancellation
     /// of the request, or if the connection is closed.
     ///
-    /// Pass a `format!` as the message, because a `format_args!` cannot be held across an await point. The compiler
-    /// then reports that the future of the `async` function cannot be sent between threads.
+    /// Pass a `format!` as the message, because a `format_args!` cannot be held across an await point. With a
+    /// `format_args!`, the compiler reports that the future of the `async` function cannot be sent between threads.
     pub fn report<P: Into<Decimal>, M: Display>(
         &self,
         done: P,

@@ -43,8 +43,8 @@ pub struct HttpExchanges {
     refusals: HashMap<ExchangeId, HttpFailure>,
     /// The responses of the application that the server may refuse.
     responses: SentResponses,
-    /// A stream that has closed after its last message, and the failure of its request, if there is one. The next call
-    /// of [`receive`](HttpExchanges::receive) passes them on.
+    /// A stream that has closed, and the failure of its request, if there is one. The next call of
+    /// [`receive`](HttpExchanges::receive) passes them on.
     closed: Option<(StreamId, Option<HttpFailure>)>,
     /// The failure of the last closed stream, until [`step`](HttpExchanges::step) receives again.
     failure: Option<HttpFailure>,
@@ -209,9 +209,9 @@ impl HttpExchanges {
         }
     }
 
-    /// Begins a request that needs no new message of the client, or ends an exchange. A request may send the error in
-    /// place of a response that the server has refused. An exchange is ended if its stream stays open
-    /// after the response. An exchange with a notification or a response of the client is ended if the server does not
+    /// Begins a request that needs no new message of the client, or ends an exchange. For example, such a request sends
+    /// the error that replaces a response refused by the server. An exchange is ended if its stream stays open after
+    /// the response. An exchange with a notification or a response of the client is ended if the server does not
     /// respond in time. Returns the action for the owner, or `None` if nothing is due.
     pub fn send_due(&mut self, now: Millis) -> Option<HttpAction> {
         if let Some(error) = self.responses.errors.pop_front() {

@@ -154,8 +154,8 @@ impl<'a> HttpAccess<'a> {
 }
 
 impl HttpAccess<'_> {
-    /// Returns the challenge for a request without a known token. See RFC 6750, section 3, and RFC 9728, section 5.1. A
-    /// request with another authentication scheme gets no error code.
+    /// Returns the challenge for a request without a known token. See RFC 6750, section 3, and RFC 9728, section 5.1.
+    /// The challenge has an error code only if the request has a bearer token.
     fn challenge(&self, head: &RequestHead<'_>) -> Challenge {
         let scheme = head.fields.field("authorization").and_then(|value| value.trim_ascii().get(..7));
         let has_token = scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer "));

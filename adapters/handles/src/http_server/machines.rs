@@ -42,8 +42,8 @@ impl<'i> HttpMachines<'i> {
     }
 
     /// Runs the machines until they wait or the server is closed. Returns the time at which to call `run` again.
-    /// Returns `None` if the server is closed, or if only input, freed memory or a command requires another call. The
-    /// caller must check `is_closed` after each call.
+    /// Returns `None` if only input, freed memory or a command requires another call. The caller must check
+    /// [`is_closed`](HttpMachines::is_closed) after each call, because the result has no meaning for a closed server.
     ///
     /// `now` is the time of the clock of `commands`. `on_event` is the handler of the application. `run` calls
     /// `on_output` for each exchange with new output.
@@ -59,7 +59,7 @@ impl<'i> HttpMachines<'i> {
             match self.http.poll(&mut self.server, now) {
                 Step::Event => {
                     _ = commands.handle_event(&mut self.server, &mut on_event);
-                    // The server restarts a timeout that has expired during the event.
+                    // The handler may have worked for long, and the machines need the current time.
                     now = commands.now();
                 }
                 Step::Output(exchange) => on_output(exchange),

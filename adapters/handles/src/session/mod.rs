@@ -439,7 +439,8 @@ impl ClientSession {
     }
 
     /// Completes a request and releases its slot, unless the request must be sent again: a call (see
-    /// [`HeaderMismatches`]), a subscription (see [`ClosedStream`]), or a request whose session was unknown.
+    /// [`HeaderMismatches`]), a subscription (see [`ClosedStream`]), or a request that the server refused because the
+    /// session has ended.
     pub(crate) fn complete(&mut self, ticket: Ticket, result: Result<ResponseBody, CallError>) {
         let Some(sent) = self.sent.remove(&ticket) else { return };
         self.finish_list(&sent.state, &result);
