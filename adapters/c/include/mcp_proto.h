@@ -775,13 +775,14 @@ mcp_status_t mcp_server_resume(mcp_server_t *server,
 // Returns a short English text for a status.
 const char *mcp_status_text(int32_t status);
 
-// Reads an integer of a JSON text, such as the arguments of a call. `100`, `100.0` and `1e2` are the same integer.
+// Reads the integer at `path` in a JSON text, such as the arguments of a call. `100`, `100.0` and `1e2` are the same
+// integer.
 //
-// `path` has names of members and indices of elements, such as `points.0.x`. Each function `mcp_json_…` parses the
-// whole text, so its time grows with the length of the text.
+// `path` has names of members and indices of elements, separated by dots, such as `points.0.x`. Each function
+// `mcp_json_…` parses the whole text, so the time of a call grows with the length of the text.
 //
-// Errors: `MCP_ERROR_MISSING` if there is no value, or the value is `null`; `MCP_ERROR_TYPE` if the value is not an
-// integer of 64 bits, or `json` is not JSON.
+// Errors: `MCP_ERROR_MISSING` if there is no value at the path, or the value is `null`; `MCP_ERROR_TYPE` if the value
+// is not an integer of 64 bits, or `json` is not JSON.
 //
 // # Safety
 // `json` is a text that does not change. `path` is a string. `out` points to an integer.
@@ -792,7 +793,8 @@ mcp_status_t mcp_json_int(mcp_text_t json,
 // Reads a number, multiplied by ten to the power of `digits`. If `digits` is 1, 21.5 is 215. Further digits are cut
 // off.
 //
-// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a number, or does not fit.
+// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a number, the product does not fit, or `json` is
+// not JSON.
 //
 // # Safety
 // `json` is a text that does not change. `path` is a string. `out` points to an integer.
@@ -803,19 +805,21 @@ mcp_status_t mcp_json_fixed(mcp_text_t json,
 
 // Reads a boolean.
 //
-// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not `true` or `false`.
+// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not `true` or `false`, or `json` is not JSON.
 //
 // # Safety
 // `json` is a text that does not change. `path` is a string. `out` points to a boolean.
-mcp_status_t mcp_json_bool(mcp_text_t json, const char *path, bool *out);
+mcp_status_t mcp_json_bool(mcp_text_t json,
+                           const char *path,
+                           bool *out);
 
 // Copies a string into `buffer`, with a final zero byte.
 //
 // `length` receives the length in bytes without the final zero byte, or is NULL. The string is UTF-8, and may contain
 // zero bytes, which the peer wrote as `\u0000`.
 //
-// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a string; `MCP_ERROR_SPACE` if `size` bytes are
-// not enough. After an error, the content of the buffer is unspecified.
+// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a string, or `json` is not JSON; `MCP_ERROR_SPACE`
+// if `size` bytes are not enough. After an error, the content of the buffer is unspecified.
 //
 // # Safety
 // `json` is a text that does not change. `path` is a string. `buffer` points to `size` bytes, and is not part of

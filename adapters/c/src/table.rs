@@ -174,7 +174,8 @@ impl Tables {
     }
 }
 
-/// Fails if an entry before `index` has the same name or URI. `first` is the first entry with this name or URI.
+/// Fails if an entry before `index` has the same name or URI. `first` is the index of the first entry with this name or
+/// URI.
 fn is_new(first: Option<usize>, index: usize) -> Result<(), mcp_status_t> {
     if first == Some(index) { Ok(()) } else { Err(mcp_status_t::MCP_ERROR_CONFIG) }
 }

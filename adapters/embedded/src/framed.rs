@@ -162,9 +162,9 @@ impl FramedPump {
     /// Moves bytes in both directions until the caller has something to do. See [`Pump::wait`].
     ///
     /// The futures of the driver must be cancel-safe, as for [`Pump::wait`]. Before this method returns a status other
-    /// than [`PumpStatus::Closed`] and [`PumpStatus::NotWritten`], it polls due writes and then a flush. It drops the
-    /// first of these futures that does not complete at once. `embedded-io-async` recommends that a dropped write has
-    /// written no bytes, but does not require it.
+    /// than [`PumpStatus::Closed`] and [`PumpStatus::NotWritten`], it polls due writes and then a flush. The method
+    /// drops the first of these futures that does not complete at once. `embedded-io-async` recommends that a dropped
+    /// write has written no bytes, but does not require this.
     pub async fn wait<R: embedded_io_async::Read, W: embedded_io_async::Write, T: Timer>(
         &mut self,
         machine: &mut dyn Machine,

@@ -110,8 +110,8 @@ const MAX_FLUSHES: u32 = 10;
 /// Use this type for drivers without [`WriteReady`], and for drivers that send bytes only after a flush. Each write
 /// accepts at most 16 bytes, and blocks until the driver has flushed these bytes.
 ///
-/// A flush that ends with a temporary error, such as [`ErrorKind::TimedOut`], is repeated, because the peer may wait
-/// for the written bytes. After ten such flushes, the bytes stay in the driver until the next write.
+/// A flush is repeated if it times out or ends with a temporary error, because the peer may wait for the written bytes.
+/// After ten such flushes, the bytes stay in the driver until the next write.
 ///
 /// At 115,200 baud, a [`Pump::step`](crate::Pump::step) therefore blocks for at most 1.4 ms, unless a flush times out.
 /// A step of `FramedPump` or `HttpPump` blocks until all pending output is written. Bytes that arrive in the meantime

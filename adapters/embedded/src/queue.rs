@@ -26,8 +26,9 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 ///
 /// A receive interrupt should check [`free`](Queue::free) before it takes a byte. While the queue is full, the bytes
 /// then stay in the UART. With flow control, the UART stops the sender. Without flow control, the UART reports an
-/// overrun when its own buffer is full. Here the queue must keep space for a session mark. Without this space, the
-/// interrupt handler disables its interrupt. The main loop enables the interrupt again after a step has made space:
+/// overrun when its own buffer is full. In this example, a break pushes a session mark, so the queue must keep space
+/// for a mark. Without this space, the interrupt handler disables its interrupt. The main loop enables the interrupt
+/// again after a step has made space:
 ///
 /// ```
 /// use mcp_proto_embedded::{Queue, SESSION_MARK};

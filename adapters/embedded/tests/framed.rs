@@ -222,7 +222,7 @@ impl embedded_io_async::Write for Half<'_, '_> {
     }
 }
 
-/// Polls the async pump four times at the same time. Returns `None` if the pump still waits.
+/// Polls the async pump four times without advancing the clock. Returns `None` if the pump still waits.
 fn wait(pump: &mut FramedPump, server: &mut Server<'_>, peer: &mut Peer) -> Option<PumpStatus> {
     let time = Cell::new(peer.now);
     let shared = std::cell::RefCell::new(peer);

@@ -93,11 +93,11 @@ impl Responder {
     }
 
     /// Responds with content that the returned writer takes in chunks. The content may be larger than the transmit
-    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). If each message is a line, waits until no other
-    /// chunked response is open.
+    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). Except over HTTP, the future first waits until
+    /// no other chunked response is open.
     ///
-    /// If each message is a line, all other messages wait for the end of the chunked response. Between two chunks, the
-    /// notifications of all senders are then queued without a limit. The caller must not wait for a request to the
+    /// Except over HTTP, all other messages wait for the end of the chunked response, and between two chunks, the
+    /// notifications of all senders are queued without a limit. The caller must then not wait for a request to the
     /// client between two chunks, because the client would receive the request only after the response.
     ///
     /// While the response is open, the timeout is
@@ -187,8 +187,8 @@ impl Responder {
     ///
     /// `progress` must increase with each call; `message` may be empty. Waits while the queue of commands is full, for
     /// example because the client does not read. Does not wait on the thread of the event loop, or if the request is
-    /// [cancelled](Responder::is_cancelled). If each message is a line, does not wait between the chunks of a response
-    /// either. Pass a `format!` as the message, because a `format_args!` cannot be held across an await point.
+    /// [cancelled](Responder::is_cancelled). Except over HTTP, does not wait between the chunks of a response either.
+    /// Pass a `format!` as the message, because a `format_args!` cannot be held across an await point.
     pub fn progress<P: Into<Decimal>, M: Display>(
         &self,
         progress: P,

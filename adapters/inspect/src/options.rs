@@ -212,7 +212,7 @@ impl Arguments {
     }
 
     /// Refuses `--web`, `--log`, `--transcript`, `--header`, and a URL in the modes that do not support them. Refuses a
-    /// revision of another era.
+    /// `--revision` that is not in the era of `--era`.
     fn check_combination(&self) -> Result<(), String> {
         let is_tap = self.mode == Mode::Tap;
         if self.web.is_some() && self.mode == Mode::Check {

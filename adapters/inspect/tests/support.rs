@@ -36,7 +36,8 @@ pub(crate) fn run(command: &mut Command, input: &[u8]) -> Output {
 /// Starts an HTTP server that answers each request of a method in `results` with the result for this method.
 /// Notifications get 202, and all other messages get 405. Returns the URL of the server.
 ///
-/// The result for "400" is the body of a response with this status to any other message.
+/// If `results` has an entry "400", all other messages with a body get 400 in place of 405, with this entry as the
+/// body.
 ///
 /// The result for "GET" is a notification, which the server sends 200 ms after the client has opened the stream.
 pub(crate) fn serve_results(results: &'static [(&str, &str)]) -> String {

@@ -51,7 +51,7 @@ impl BoardLine {
         }
     }
 
-    /// Takes bytes for the board: at most `limit` plain bytes, or the rest of a frame.
+    /// Takes bytes for the board: at most `limit` plain bytes, or one frame.
     pub(crate) fn output(&mut self, limit: usize, router: &mut Router, now: Instant) -> Vec<u8> {
         match &mut self.framed {
             None => router.to_board.drain(..router.to_board.len().min(limit)).collect(),
@@ -124,7 +124,7 @@ impl Framed {
         }
     }
 
-    /// Returns the rest of the frame that is due. Empty if no frame is due.
+    /// Returns the frame that is due, or no bytes if no frame is due.
     fn output(&mut self, router: &mut Router, now: Instant) -> Vec<u8> {
         let time = self.millis(now);
         let accepted = self.link.send(router.to_board.make_contiguous());

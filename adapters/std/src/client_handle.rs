@@ -163,7 +163,7 @@ impl ClientHandle {
     /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {
     /// use mcp_proto_std::CallOptions;
     ///
-    /// // Store the id of the task. A later run of the program continues with it.
+    /// // Store the id of the task. A later run of the program resumes the task.
     /// let mut stored = Vec::new();
     /// let call = client.begin_json("slow", r#"{"seconds":600}"#, CallOptions::new())?;
     /// let result = call.wait_with(|progress| stored.extend(progress.task.map(|task| task.id)))?;

@@ -84,15 +84,15 @@ impl Responder {
     }
 
     /// Opens a response in chunks, and returns the writer of the chunks. The content may be larger than the transmit
-    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). If each message is a line, the method waits
-    /// until no other chunked response is open.
+    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). Except over HTTP, the method waits until no
+    /// other chunked response is open.
     ///
     /// After this call, the timeout of the request is
     /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and restarts with every chunk.
     ///
-    /// If each message is a line, all other messages wait for the end of the response. Between two chunks,
-    /// notifications of all senders are queued, without a limit. The worker must not send a request to the client
-    /// between two chunks, because the client would receive the request only after the response.
+    /// Except over HTTP, all other messages wait for the end of the response, and between two chunks, the notifications
+    /// of all senders are queued without a limit. The worker must then not send a request to the client between two
+    /// chunks, because the client would receive the request only after the response.
     ///
     /// ```no_run
     /// # fn example(call: mcp_proto_std::server::Call<'_>, server: &mcp_proto_std::ServerHandle) {

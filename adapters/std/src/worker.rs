@@ -46,8 +46,8 @@ impl ServerHandle {
 
     /// Defers a request and responds to it on a worker thread.
     ///
-    /// The request is a call, a read, a prompt, a completion or a request of an extension. Copy the needed data
-    /// first, for example `call.arguments()`, and move the copy into the closure.
+    /// The request is a call, a read, a prompt, a completion, a page of a dynamic list, or a request of an extension.
+    /// Copy the needed data first, for example `call.arguments()`, and move the copy into the closure.
     ///
     /// [`workers`](crate::Serve::workers) is the maximum number of threads. Threads start on demand, are reused, and
     /// exit after ten idle seconds. If all threads are busy, the request waits. If too many requests
@@ -183,8 +183,9 @@ impl ServerHandle {
     /// Like [`shutdown`](ServerHandle::shutdown), but running requests have `time` to finish. The server refuses new
     /// requests.
     ///
-    /// Requests that do not finish in time get an error response. The server returns at most three seconds later. The
-    /// client has two seconds to read the last responses, and the workers have one second to notice their cancellation.
+    /// Requests that do not finish in time get an error response. The server returns at most three seconds after
+    /// `time`. The client has two seconds to read the last responses, and the workers have one second to notice their
+    /// cancellation.
     ///
     /// [`Stop`](crate::Stop) stops a server from outside, even before its first event.
     pub fn shutdown_within(&self, time: Duration) {

@@ -114,7 +114,8 @@ impl<D: bytes::Buf> RequestState<D> {
 }
 
 impl Machines {
-    /// Begins an exchange of a user, who is 0 if no layer has identified them. An error is the whole response to a refused request.
+    /// Begins an exchange. `user` is 0 if no layer has identified the user. An error is the whole response to a refused
+    /// request.
     fn begin(
         &mut self,
         shared: &Arc<Shared>,

@@ -59,7 +59,8 @@ impl<'i> HttpMachines<'i> {
             match self.http.poll(&mut self.server, now) {
                 Step::Event => {
                     _ = commands.handle_event(&mut self.server, &mut on_event);
-                    // The handler may have worked for long, and the machines need the current time.
+                    // The handler may have worked for long. With the current time, the server extends a timeout that
+                    // has expired meanwhile.
                     now = commands.now();
                 }
                 Step::Output(exchange) => on_output(exchange),

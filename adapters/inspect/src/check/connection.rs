@@ -33,7 +33,7 @@ pub(crate) struct Connection {
     violations: Vec<Violation>,
     /// The last method that was sent.
     last_method: String,
-    /// The end of the server, if the server has ended.
+    /// How the server has ended. `None` while the server runs.
     exit: Option<String>,
     pub(super) revision: Revision,
     next_id: u32,
@@ -255,12 +255,12 @@ fn respond(method: &str) -> &'static str {
 pub(crate) struct Response(String);
 
 impl Response {
-    /// The result. `None` for an error.
+    /// Returns the result, or `None` if the response is an error.
     pub(crate) fn result(&self) -> Option<Json<'_>> {
         Json::parse(self.0.as_bytes()).ok()?.get("result")
     }
 
-    /// The error as JSON. Empty if the response has none.
+    /// Returns the error as JSON, or an empty text if the response has no error.
     pub(crate) fn error(&self) -> String {
         let error = Json::parse(self.0.as_bytes()).ok().and_then(|message| message.get("error"));
         error.map(|error| error.to_string()).unwrap_or_default()

@@ -124,7 +124,7 @@ impl Script {
             .is_some_and(|value| !value.is_null() && value.boolean() != Some(false))
     }
 
-    /// Requests every list, reads the resources, and gets the prompts: up to [`MAX_ENTRIES`] resources and prompts.
+    /// Requests every list. Then reads up to [`MAX_ENTRIES`] resources, and gets up to [`MAX_ENTRIES`] prompts.
     fn lists(&mut self) {
         self.list("tools/list", "tools");
         let resources = self.list("resources/list", "resources");

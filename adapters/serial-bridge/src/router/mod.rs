@@ -177,8 +177,8 @@ impl Router {
         self.to_client.extend(line.as_bytes());
     }
 
-    /// Ends a request with an error, if the request is in flight. Below the limit of attempts, does not end a handshake
-    /// request, but sends the request again.
+    /// Ends a request with an error, if the request is in flight. A handshake request does not end before the limit of
+    /// attempts is reached: the router sends the request again.
     fn fail(&mut self, key: &str, why: &str) {
         let is_handshake = self.requests.get(key).is_some_and(|request| request.is_handshake());
         if is_handshake && self.repeat(key) {

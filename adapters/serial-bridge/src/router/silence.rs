@@ -28,10 +28,10 @@ use crate::message::{cancellation, error_response, id_key};
 const CHECKS: u32 = 4;
 /// If the board sends nothing for this time, the board is not in the middle of a message.
 const TRANSIT: Duration = Duration::from_secs(1);
-/// The error for a request that fails at its time limit after a handshake.
+/// The error for a request, other than a handshake, that fails at its time limit.
 const LATE: &str = "the board did not respond in time";
-/// The error for a handshake that fails at its time limit, and for a request that has waited until its time limit. The
-/// board is probably off.
+/// The error for a handshake that fails at its time limit, and for a request that has waited for the board until its
+/// time limit. The board is probably off.
 const SILENT: &str = "the board did not respond in time. Is it switched on?";
 
 impl Requests {

@@ -90,7 +90,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
                 ConnectionStatus::Closed => return Ok(()),
                 status => status == ConnectionStatus::Open,
             };
-            // After an incomplete request, the client may still send the rest, and not yet read the response.
+            // A connection that closes after an incomplete request does not count as waiting: its client may still send
+            // the rest, and not yet read the response.
             if !self.output.is_empty() && (is_open || has_request) {
                 self.activity.set_waiting(self.shared.now());
             }
@@ -196,7 +197,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
     }
 
     /// Returns `true` if the client has closed the connection. Reads bytes of the next request, because the end of the
-    /// input follows them. If the input is full, returns `false`.
+    /// input follows them. If the buffer `input` is full, returns `false`.
     fn has_disconnected(&mut self) -> bool {
         if self.unread.is_empty() {
             self.unread = 0..0;

@@ -82,15 +82,16 @@ impl<'i, H> HttpShared<'i, H> {
 }
 
 impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
-    /// Runs the machines until they wait. Returns the time of the next call. Returns `None` if no timeout is running,
-    /// or if the server is closed.
+    /// Runs the machines until they wait or the server is closed. Returns the time of the next call, or `None` if no
+    /// timeout is running. The result has no meaning if the server is closed.
     pub(super) fn run(&self, machines: &mut Machines<'i>) -> Option<Millis> {
         let Machines { core, waiting, .. } = machines;
         let on_event = |event: Event<'_>| {
             if let Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted = event {
                 self.pool.remove_cancelled();
             }
-            // With this owner, methods on this thread do not wait for the machine, because their wait would never end.
+            // With this owner, methods on this thread do not wait for the machines. Their wait would never end, because
+            // this thread holds the lock.
             self.commands.set_owner(Some(thread::current().id()));
             (self.handler)(event, &self.handle);
             self.commands.set_owner(None);
@@ -242,7 +243,7 @@ impl<'i> Serve<'i> {
     ) -> Result<(), ServeError> {
         let workers = PoolGuard::Own(Pool::new(self.settings.workers));
         let pool = Arc::clone(workers.pool());
-        // Each event stream needs a connection, so all of them together have slots of their own.
+        // Each subscription needs a connection, so a slot for each connection is enough for the subscriptions.
         let settings = ServerSettings { subscriptions: self.connections, ..self.settings };
         let (limit, longest_answer) = (settings.request_limit(), settings.longest_answer);
         let hooks = settings.hooks.clone();

@@ -22,7 +22,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
 type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
 
-/// Opens connections with the scheme of the URL.
+/// Opens connections, with TLS if the scheme of the URL is `https`.
 #[cfg(feature = "https")]
 pub(super) type Secured = hyper_rustls::HttpsConnector<Proxied>;
 #[cfg(not(feature = "https"))]
