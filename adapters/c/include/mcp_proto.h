@@ -26,8 +26,8 @@
 
 
 #if defined(MCP_BARE_METAL)
-// The size of `mcp_client_t`, in words of a pointer's size. On bare metal, a client has no memory that grows, so it is
-// smaller than on a host.
+// The size of `mcp_client_t`, in words of a pointer's size. On bare metal, a client has no memory that grows, so the
+// client is smaller than on a host.
 #define MCP_CLIENT_WORDS 170
 #endif
 
@@ -52,8 +52,8 @@
 #define MCP_NO_TICKET 0
 
 #if defined(MCP_BARE_METAL)
-// The size of `mcp_server_t`, in words of a pointer's size. On bare metal, a server has no memory that grows, so it is
-// smaller than on a host.
+// The size of `mcp_server_t`, in words of a pointer's size. On bare metal, a server has no memory that grows, so the
+// server is smaller than on a host.
 #define MCP_SERVER_WORDS 160
 #endif
 

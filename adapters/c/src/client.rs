@@ -17,8 +17,8 @@ use crate::memory::{check_not_null, filled, optional_string, slice, string, writ
 use crate::request::{from_c, to_c};
 use crate::status::mcp_status_t;
 
-/// The size of `mcp_client_t`, in words of a pointer's size. On bare metal, a client has no memory that grows, so it is
-/// smaller than on a host.
+/// The size of `mcp_client_t`, in words of a pointer's size. On bare metal, a client has no memory that grows, so the
+/// client is smaller than on a host.
 #[cfg(target_os = "none")]
 pub const MCP_CLIENT_WORDS: usize = 170;
 /// The size of `mcp_client_t`, in words of a pointer's size.

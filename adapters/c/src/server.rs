@@ -1,9 +1,9 @@
 //! Functions of a server: `mcp_server_…`.
 //!
-//! `mcp_server_t` is memory of the C program. It contains a [`Storage`], whose fields refer to each other: the server
-//! borrows the configuration, and the current request borrows the server. So the functions never create a reference to
-//! the whole [`Storage`], only to the field that they use. [`machine`] overwrites the current request before a
-//! function uses the server again.
+//! `mcp_server_t` is memory of the C program. This memory contains a [`Storage`], whose fields refer to each other: the
+//! server borrows the configuration, and the current request borrows the server. So the functions never create a
+//! reference to the whole [`Storage`], only to the field that they use. [`machine`] overwrites the current request
+//! before a function uses the server again.
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;
@@ -20,8 +20,8 @@ use crate::request::{Current, from_c, on_event, on_resource_event};
 use crate::status::mcp_status_t;
 use crate::table::{Tables, mcp_feature_t, mcp_server_config_t};
 
-/// The size of `mcp_server_t`, in words of a pointer's size. On bare metal, a server has no memory that grows, so it is
-/// smaller than on a host.
+/// The size of `mcp_server_t`, in words of a pointer's size. On bare metal, a server has no memory that grows, so the
+/// server is smaller than on a host.
 #[cfg(target_os = "none")]
 pub const MCP_SERVER_WORDS: usize = 160;
 /// The size of `mcp_server_t`, in words of a pointer's size.

@@ -225,8 +225,8 @@ impl FramedPump {
     }
 
     /// Writes and flushes the frames that the output accepts at once, because the other end may wait for them while the
-    /// caller handles an event. Does not wait for the output: the pump would not read meanwhile, so if the other end
-    /// writes before it reads, it would never make space.
+    /// caller handles an event. Does not wait for the output: the pump would not read meanwhile, so the other end would
+    /// never make space if it writes before it reads.
     async fn begin_write<W: embedded_io_async::Write>(&mut self, output: &mut W, now: Millis) {
         loop {
             let (is_unflushed, has_failed) = (self.is_unflushed, self.has_reported_error);

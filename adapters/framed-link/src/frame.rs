@@ -7,8 +7,8 @@
 //! | acknowledgment | kind, acknowledgment |
 //! | repeat request | kind, acknowledgment |
 //!
-//! A CRC-16 follows the body. COBS removes the zeros from both. A zero before and after a frame separates it from
-//! its surroundings. Numbers are little-endian.
+//! A CRC-16 follows the body. COBS removes the zeros from both. A zero before each frame and a zero after it separate
+//! the frame from other bytes. Numbers are little-endian.
 
 use cobs::{CobsEncoder, DecodeResult, DecoderState};
 use crc::{CRC_16_IBM_3740, Crc, NoTable};

@@ -5,8 +5,10 @@
 //! frames. The receiver acknowledges each frame, and the sender repeats a lost frame. The link does no I/O, has no
 //! clock, and needs no heap:
 //!
-//! - [`output`](FramedLink::output) returns bytes for the line, and [`input`](FramedLink::input) takes bytes from it.
-//! - [`send`](FramedLink::send) takes bytes of the stream, and [`received`](FramedLink::received) returns them at the
+//! - [`output`](FramedLink::output) returns bytes for the line, and [`input`](FramedLink::input) takes bytes from the
+//! line.
+//! - [`send`](FramedLink::send) takes bytes of the stream, and [`received`](FramedLink::received) returns these bytes
+//! at the
 //!   other end.
 //! - [`deadline`](FramedLink::deadline) returns the time at which `output` repeats a frame.
 //!

@@ -188,8 +188,8 @@ impl ClientHandle {
         &self.inner.details
     }
 
-    /// Returns the process id of the server. Returns `None` if the server is not a child process, or once the client
-    /// has begun to stop the process.
+    /// Returns the process id of the server. Returns `None` if the server is not a child process, or if the client has
+    /// begun to stop the process.
     ///
     /// The id changes when the client [reconnects](crate::Reconnect).
     #[must_use]

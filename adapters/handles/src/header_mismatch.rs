@@ -23,7 +23,8 @@ pub(crate) struct HeaderMismatches {
 }
 
 impl ClientSession {
-    /// Keeps a call that the server has refused with -32020 for the first time. Otherwise returns the error.
+    /// Keeps a call that the server has refused with -32020, if the call was not repeated before. Otherwise returns the
+    /// error.
     pub(crate) fn repeat_later(
         &mut self,
         state: &Arc<RequestState>,

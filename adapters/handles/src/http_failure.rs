@@ -54,14 +54,13 @@ impl HttpFailure {
         HttpFailure::from_reason(url, NO_MESSAGE.into())
     }
 
-    /// Creates the failure of a request that the server refused with this status, because it has ended the session.
+    /// Creates the failure of a request that the server refused with this status because the session has ended.
     #[cfg(feature = "http")]
     pub(crate) fn session_lost(url: &str, status: u16) -> HttpFailure {
         HttpFailure { status: Some(status), ..HttpFailure::from_reason(url, SESSION_LOST.into()) }
     }
 
-    /// Returns whether the server refused the request because it has ended the session. The server has not processed
-    /// the request.
+    /// Returns whether the server refused the request because the session has ended. Such a request was not processed.
     pub(crate) fn is_session_lost(&self) -> bool {
         self.reason == SESSION_LOST
     }

@@ -69,7 +69,7 @@ impl ClientSession {
     }
 
     /// Stores a response of the application until it can be sent. An error response to a required input is not stored:
-    /// it cancels the request of the client, which then fails.
+    /// such a response cancels the request of the client, and the request fails.
     pub(crate) fn accept_response(
         &mut self,
         client: &mut Client<'_>,

@@ -102,7 +102,7 @@ impl Responder {
     ///
     /// While the response is open, the timeout is
     /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and every chunk restarts the timeout.
-    /// The returned future must be awaited to the end: dropping it fails the request.
+    /// The returned future must be awaited to the end: if the future is dropped, the request fails.
     ///
     /// ```
     /// # use mcp_proto::server::ChunkedContent;

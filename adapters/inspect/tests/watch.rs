@@ -39,8 +39,8 @@ fn arguments_of_several_lines_are_sent_in_one() {
 #[test]
 #[cfg(unix)]
 fn check_reports_the_violations_of_a_server() {
-    // The server prints a banner, and answers each request outside a batch with the same result. It exits at the end
-    // of its input.
+    // The server prints a banner, and answers each request outside a batch with the same result. The server exits at
+    // the end of its input.
     let script = r#"echo 'server is running'
     while read -r line; do
         case $line in *notifications*|\[*) continue ;; esac

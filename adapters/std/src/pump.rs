@@ -86,7 +86,7 @@ pub(crate) trait PumpImpl {
         None
     }
 
-    /// Returns the failure of a response of the application that the server has refused over HTTP, once. The pump
+    /// Removes and returns the failure of a response of the application that the server has refused over HTTP. The pump
     /// returns [`PumpStatus::Woken`] after such a failure.
     fn take_refused_response(&mut self) -> Option<HttpFailure> {
         None

@@ -43,7 +43,7 @@ impl Serve {
 
     /// Connects a [`Stop`] switch that stops the server from outside, such as `mcp_proto_tokio::stop_on_ctrl_c`.
     ///
-    /// The switch does not stop the HTTP server around the service: pass [`Stop::stopped`] to it as well.
+    /// The switch does not stop the HTTP server around the service: pass [`Stop::stopped`] to the HTTP server as well.
     #[must_use]
     pub fn stopped_by(mut self, stop: &Stop) -> Serve {
         self.stop = Some(stop.clone());

@@ -60,9 +60,9 @@ impl<S: fmt::Debug, H> fmt::Debug for Context<S, H> {
 
 /// Returns an event handler that passes each request to its handler. `state` is a value or an `Arc`.
 ///
-/// The event handler refuses a request for a tool, prompt or resource that the router does not have, as unknown. It
-/// ignores other events. An application that needs other events, or has entries outside of the router, calls this event
-/// handler from an event handler of its own.
+/// The event handler refuses a request for a tool, prompt or resource that the router does not have, as unknown. The
+/// event handler ignores other events. An application that needs other events, or has entries outside of the router,
+/// calls this event handler from an event handler of its own.
 pub fn route<'r, S: Send + Sync + 'static, H: Clone>(
     router: &'r Router<'r, Context<S, H>>,
     state: impl Into<Arc<S>>,

@@ -233,7 +233,7 @@ impl HttpExchanges {
         self.http.next_deadline()
     }
 
-    /// Returns the failure of the last response of the application that the server has refused, once.
+    /// Removes and returns the failure of the last response of the application that the server has refused.
     pub fn take_refused_response(&mut self) -> Option<HttpFailure> {
         self.responses.failure.take()
     }

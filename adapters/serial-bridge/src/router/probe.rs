@@ -24,7 +24,7 @@ use crate::message::{error_code, request};
 const FIRST: Duration = Duration::from_millis(100);
 /// Maximum delay of later probes.
 const MAX_DELAY: Duration = Duration::from_secs(2);
-/// Maximum number of requests that are probed at once, because a board has a small receive buffer.
+/// Maximum number of requests that are probed at a time, because a board has a small receive buffer.
 const MAX_PROBES: usize = 4;
 
 /// The schedule of probes.
