@@ -6,10 +6,9 @@
 //! clock, and needs no heap:
 //!
 //! - [`output`](FramedLink::output) returns bytes for the line, and [`input`](FramedLink::input) takes bytes from the
-//! line.
+//!   line.
 //! - [`send`](FramedLink::send) takes bytes of the stream, and [`received`](FramedLink::received) returns these bytes
-//! at the
-//!   other end.
+//!   at the other end.
 //! - [`deadline`](FramedLink::deadline) returns the time at which `output` repeats a frame.
 //!
 //! **Guarantee.** Bytes are received in the order in which they were sent, without gaps and duplicates, until an end
