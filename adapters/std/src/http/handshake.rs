@@ -8,7 +8,7 @@ use mcp_proto::{Millis, OutboundMessageKind, Relation, StreamId};
 
 /// Time limit for the response to a repeated `initialize`.
 const HANDSHAKE_TIME: Millis = Millis::seconds(30);
-/// Minimum time between two losses of a session. After a shorter time, the relay does not repeat the handshake at once.
+/// If less than this time passes between two losses of a session, the relay does not repeat the handshake at once.
 const STABLE: Millis = Millis::seconds(10);
 
 /// A message from the client to the server.

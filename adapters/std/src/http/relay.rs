@@ -29,19 +29,20 @@ const GRACE: Millis = Millis(1_500);
 /// Relays messages between a client on two streams, such as stdin and stdout, and the server at a URL.
 ///
 /// Messages pass unchanged, in all revisions: requests of both sides, notifications, progress and cancellations.
-/// Exceptions: line breaks between tokens become spaces, and a batch becomes single messages. The cancellation of a
-/// stateless request closes its HTTP exchange. The relay responds to an invalid message of the client with an error. If
-/// the HTTP request for a JSON-RPC request fails, the client gets an error response (-32603) with the URL, and the
-/// status or the reason. If the server ends the session, requests in flight fail, and the relay drops the accepted
-/// messages that are not sent. The relay then repeats the handshake of the client: at once, or before the next request
-/// if another session was lost less than ten seconds before. While a repeated handshake has no response, the relay
-/// reads no lines of the client, for at most 30 seconds.
+/// Exceptions: line breaks between tokens become spaces, a batch becomes single messages, and the cancellation of a
+/// request that is not in flight is dropped. The cancellation of a stateless request closes its HTTP exchange. The
+/// relay responds to an invalid message of the client with an error. If the HTTP request for a JSON-RPC request fails,
+/// the client gets an error response (-32603) with the URL, and the status or the reason. If the server ends the
+/// session, requests in flight fail, and the relay drops the accepted messages that are not sent. The relay then
+/// repeats the handshake of the client: at once, or before the next request if another session was lost less than ten
+/// seconds before. A handshake that fails is repeated before the next request. While a repeated handshake has no
+/// response, the relay accepts no lines of the client, for at most 30 seconds.
 ///
 /// The function returns after the end of the input, or when a write to the client fails. At the end of the input,
 /// requests in flight have 1.5 seconds for their responses. This time begins again with each queued line that the relay
-/// accepts. At the end of this time, the relay drops the lines that are left. The relay reads ahead by up to 16 MiB,
-/// and notices the end only when it has read all lines before the end. The streams may be non-blocking or have
-/// timeouts: the relay then tries again.
+/// accepts. At the end of this time, the relay drops the lines that are left. The relay reads ahead by up to 16 MiB and
+/// two lines, and notices the end only when it has read all lines before the end. The streams may be non-blocking or
+/// have timeouts: the relay then tries again.
 ///
 /// ```no_run
 /// use mcp_proto_std::{HttpEndpoint, http};
