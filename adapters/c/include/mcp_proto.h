@@ -600,8 +600,8 @@ mcp_status_t mcp_client_call_tool(mcp_client_t *client,
                                   uint64_t timeout,
                                   uint64_t *ticket);
 
-// Reads a resource. The result has the member `contents`. The events and errors are those of `mcp_client_call_tool`.
-// `MCP_ERROR_UNSUPPORTED` means that the server does not declare resources.
+// Reads a resource, without progress. The result has the member `contents`. The events and errors are those of
+// `mcp_client_call_tool`. `MCP_ERROR_UNSUPPORTED` means that the server does not declare resources.
 //
 // # Safety
 // `client` is initialized. `uri` is a string. `ticket` points to a ticket.
@@ -746,7 +746,8 @@ mcp_status_t mcp_server_filled(mcp_server_t *server,
                                size_t count);
 
 // Reports the end of the input. The server waits for the open requests, two seconds at most, and then for the client
-// to read the output, two seconds at most. Then `mcp_server_poll` returns `MCP_EVENT_CLOSED`.
+// to read the output. `mcp_server_poll` returns `MCP_EVENT_CLOSED` when the output is sent, or if the client reads
+// nothing for two seconds.
 //
 // # Safety
 // `server` is initialized.

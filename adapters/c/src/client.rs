@@ -368,8 +368,8 @@ pub unsafe extern "C" fn mcp_client_call_tool(
     unsafe { finish(sent, ticket) }
 }
 
-/// Reads a resource. The result has the member `contents`. The events and errors are those of `mcp_client_call_tool`.
-/// `MCP_ERROR_UNSUPPORTED` means that the server does not declare resources.
+/// Reads a resource, without progress. The result has the member `contents`. The events and errors are those of
+/// `mcp_client_call_tool`. `MCP_ERROR_UNSUPPORTED` means that the server does not declare resources.
 ///
 /// # Safety
 /// `client` is initialized. `uri` is a string. `ticket` points to a ticket.

@@ -344,7 +344,8 @@ pub unsafe extern "C" fn mcp_server_filled(server: *mut mcp_server_t, count: usi
 }
 
 /// Reports the end of the input. The server waits for the open requests, two seconds at most, and then for the client
-/// to read the output, two seconds at most. Then `mcp_server_poll` returns `MCP_EVENT_CLOSED`.
+/// to read the output. `mcp_server_poll` returns `MCP_EVENT_CLOSED` when the output is sent, or if the client reads
+/// nothing for two seconds.
 ///
 /// # Safety
 /// `server` is initialized.

@@ -41,8 +41,8 @@ impl McpService {
         McpService { shared }
     }
 
-    /// Returns the handle of the server, for changed lists and resources, and for the shutdown. A message to a client
-    /// belongs to a request: see [`Responder`](crate::Responder).
+    /// Returns the handle of the server, for notifications of changed lists and resources, and for the shutdown. Any
+    /// other message to a client belongs to a request: see [`Responder`](crate::Responder).
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
         self.shared.handle.clone()

@@ -58,7 +58,7 @@ pub struct ServerShared {
     clock: Box<dyn Fn() -> Millis + Send + Sync>,
     limit: usize,
     /// Whether the transport has many sessions. An unfinished chunked response then blocks no other message, and a
-    /// message to a client must name the request to which the message belongs.
+    /// message to a client, except a change notification, must name the request to which the message belongs.
     pub(crate) has_sessions: bool,
     /// The thread that runs the event loop now, or `None` if the thread is unknown. Methods that this thread calls
     /// never wait.
