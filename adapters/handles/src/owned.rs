@@ -168,8 +168,8 @@ pub enum Notification {
     /// subscription. Each [`Subscription`](crate::Subscription) continues, but the server did not report the changes in
     /// between.
     Reconnected,
-    /// Over HTTP, the server refused a response of the application to a request of the server, for example because the
-    /// response is too long. The client has sent an error response in its place.
+    /// Over HTTP, the server did not accept a response of the application to a request of the server, for example
+    /// because the response is too long. The client sends an error response in its place.
     ResponseRefused(Box<HttpFailure>),
     /// The server does not respond to pings.
     PeerUnresponsive,

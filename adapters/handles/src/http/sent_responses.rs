@@ -10,8 +10,8 @@ use crate::http_failure::HttpFailure;
 
 /// The responses of the application to requests of the server.
 ///
-/// A request of the server waits for a response until its timeout expires. If the server refuses the response, for
-/// example because it is too long, the client therefore sends a short error response.
+/// A request of the server waits for a response until its timeout expires. If the server does not accept the response,
+/// for example because the response is too long, the client therefore sends a short error response.
 #[derive(Default)]
 pub(super) struct SentResponses {
     /// The ids of responses that the server has not accepted yet, as JSON.
