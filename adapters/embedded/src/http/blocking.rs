@@ -14,7 +14,8 @@ impl HttpPump<'_> {
     /// for example after deferring a call. Also returns `Idle` if a read, write or flush of the driver ended with
     /// [`ErrorKind::TimedOut`]. The next call repeats the write or flush.
     ///
-    /// A call after [`HttpStatus::Closing`] drops input until a read times out or the connection is closed.
+    /// A call after [`HttpStatus::Closing`] drops input. The call returns `Closing` again when a read times out, and
+    /// [`HttpStatus::Closed`] when the connection is closed.
     ///
     /// While a read blocks, the server is not polled, so no timeout expires. Use a driver whose reads time out, and
     /// call `run` again.
