@@ -65,10 +65,10 @@ pub(crate) struct Request {
     pub(crate) is_refused: bool,
     /// The time at which the request or its last probe was sent.
     pub(crate) checked: Instant,
-    /// The latest of three times: of the request, of the last sign that the board has the request, and of the last
-    /// probe from `silence`.
+    /// The time of the last check of the module `silence`, or the time at which the time limit last began, if that time
+    /// is later.
     pub(crate) confirmed_at: Instant,
-    /// The number of probes that the module `silence` has sent since the last sign.
+    /// The number of checks of the module `silence` since the time limit last began.
     pub(crate) silent_probes: u32,
     /// The key of the progress token: see [`id_key`].
     pub(crate) progress_token: Option<String>,
@@ -77,7 +77,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Records a sign that the board has the request.
+    /// Begins the time limit again, for example after a sign that the board has the request.
     pub(crate) fn confirm(&mut self, now: Instant) {
         (self.confirmed_at, self.silent_probes) = (now, 0);
     }
