@@ -92,8 +92,8 @@ pub fn result<T: JsonSchema>(tool: Tool<'static>) -> Tool<'static> {
 /// [`tool`](macro@mcp_proto::tool).
 ///
 /// A router with such a function generates schemas at run time:
-/// [`generated_features`](mcp_proto::server::Router::generated_features). Arguments must also derive `Deserialize`, and
-/// results `Serialize`.
+/// [`generated_features`](mcp_proto::server::Router::generated_features), which panics if a schema does not describe an
+/// object. Arguments must also derive `Deserialize`, and results `Serialize`.
 ///
 /// ```
 /// use std::sync::LazyLock;
