@@ -127,7 +127,9 @@ def failed(wave, mutants):
         chosen = {test.name: test for test in wave if test.binary == binary}
         command = [binary, "--exact", "--test-threads=1", "-Zunstable-options", "--fail-fast", *chosen]
         seconds = 0.4 + 2 * sum(test.seconds for test in chosen.values())
-        folder, numbers = next(iter(chosen.values())).folder, " ".join(str(mutant.number) for mutant in mutants)
+        # `selected.rs` searches the numbers, so they must be in ascending order.
+        numbers = " ".join(map(str, sorted(mutant.number for mutant in mutants)))
+        folder = next(iter(chosen.values())).folder
         passed, output, _ = limited(command, folder, seconds, MUTANT=numbers)
         if not passed:
             # The last test failed, or was running when the process ended.

@@ -79,7 +79,10 @@ async fn connect(
 ) {
     let world = match World::open(command, version, asks).await {
         Ok(world) => world,
-        Err(why) => return failures.push(("connection", format!("{version}: {why}"))),
+        Err(why) => {
+            failures.push(("connection", format!("{version}: {why}")));
+            return failures.extend(groups.iter().map(|group| (*group, format!("{version}: no connection"))));
+        }
     };
     for group in groups {
         match timeout(PATIENCE, world.check(group)).await {
