@@ -11,7 +11,7 @@ use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
 
 /// A set of flags: one for each changed list of the session, one for tasks, two for features, and two for the order of
-/// changes and lines. The filter and the pending changes of a subscription are such sets, too.
+/// messages and lines. The filter and the pending changes of a subscription are such sets, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ChangeSet(u8);
 
@@ -20,10 +20,11 @@ impl ChangeSet {
     pub(crate) const TOOLS: ChangeSet = ChangeSet(1);
     pub(crate) const RESOURCES: ChangeSet = ChangeSet(2);
     pub(crate) const PROMPTS: ChangeSet = ChangeSet(4);
-    /// A pending message has taken space before a line that waits for space.
-    const LINE_PASSED: ChangeSet = ChangeSet(8);
-    /// A change has followed `LINE_PASSED`: the next space is for the line.
-    const LINE_FIRST: ChangeSet = ChangeSet(16);
+    /// The received line waits for space, and no message has passed the line.
+    pub(crate) const LINE_WAITING: ChangeSet = ChangeSet(8);
+    /// A change notification, or a message of the application that is no response, has passed the line. With
+    /// `LINE_WAITING`, a change has followed: the next space is for the line.
+    pub(crate) const LINE_PASSED: ChangeSet = ChangeSet(16);
     /// Messages about tasks are pending.
     pub(crate) const TASKS_PENDING: ChangeSet = ChangeSet(32);
     /// Subscriptions of the stateless era exist, or have existed.
@@ -40,9 +41,10 @@ impl ChangeSet {
     /// The flags of the session. The other flags belong to the connection.
     const LISTS: ChangeSet = ChangeSet(1 | 2 | 4);
 
-    pub(crate) const FEATURE_FLAGS: ChangeSet = ChangeSet(64 | 128);
+    /// The flags of the line. Together, they give the next space to the line.
+    const LINE_FIRST: ChangeSet = ChangeSet(8 | 16);
 
-    const LINE_FLAGS: ChangeSet = ChangeSet(8 | 16);
+    pub(crate) const FEATURE_FLAGS: ChangeSet = ChangeSet(64 | 128);
 
     pub(crate) fn any(self, other: ChangeSet) -> bool {
         self.0 & other.0 != 0
@@ -52,10 +54,30 @@ impl ChangeSet {
         self.0 |= other.0;
     }
 
-    /// Gives the next space to the line that waits, if a pending message has passed this line. Call this function for
-    /// each change.
+    /// Records that a message takes space before the line that waits, if there is such a line.
+    pub(crate) fn pass_line(&mut self, has_line: bool) {
+        self.take_line();
+        if has_line {
+            self.add(ChangeSet::LINE_PASSED);
+        }
+    }
+
+    /// Gives the next space to the line that waits, if a message has passed this line. Call this function for each
+    /// change.
     pub(crate) fn schedule_line(&mut self) {
-        self.0 |= (self.0 & ChangeSet::LINE_PASSED.0) << 1;
+        self.0 |= (self.0 & ChangeSet::LINE_PASSED.0) >> 1;
+    }
+
+    /// Removes and returns the flags of the line.
+    pub(crate) fn take_line(&mut self) -> ChangeSet {
+        let flags = ChangeSet(self.0 & ChangeSet::LINE_FIRST.0);
+        self.remove(flags);
+        flags
+    }
+
+    /// Records that the line waits for space. `flags` are the flags that `take_line` returned.
+    pub(crate) fn hold_line(&mut self, flags: ChangeSet) {
+        self.add(if flags == ChangeSet::NONE { ChangeSet::LINE_WAITING } else { flags });
     }
 
     pub(crate) fn remove(&mut self, other: ChangeSet) {
@@ -93,19 +115,17 @@ impl Server<'_> {
     /// Writes pending messages, unless a line that waits for space has precedence.
     ///
     /// Pending messages precede a line that waits for space. Once such a message was written, further changes wait for
-    /// the line. Otherwise a line would wait forever if changes are more frequent than the client reads.
+    /// the line, like messages of the application. Otherwise a line would wait forever if changes are more frequent than
+    /// the client reads.
     fn write_changes_or_yield(&mut self) -> bool {
         let Server { input, state } = self;
         let state: &mut ServerState<'_> = state;
         let changes = &mut state.pending_changes;
-        if !input.has_line() {
-            changes.remove(ChangeSet::LINE_FLAGS);
-        } else if changes.any(ChangeSet::MESSAGES) && state.peer.reserve_response() {
-            if changes.any(ChangeSet::LINE_FIRST) {
-                changes.remove(ChangeSet::LINE_FLAGS);
+        if changes.any(ChangeSet::MESSAGES) && state.peer.reserve_response() {
+            if changes.0 & ChangeSet::LINE_FIRST.0 == ChangeSet::LINE_FIRST.0 {
                 return false;
             }
-            changes.add(ChangeSet::LINE_PASSED);
+            changes.pass_line(input.has_line());
         }
         state.write_all_changes()
     }

@@ -93,7 +93,10 @@ impl Server<'_> {
         if let Some(hooks) = self.state.batch.hooks {
             (hooks.write_open)(&mut self.state);
         }
-        if self.state.peer.report_writable && self.emit_writable() {
+        if self.state.peer.report_writable
+            && !self.state.pending_changes.any(ChangeSet::LINE_PASSED)
+            && self.emit_writable()
+        {
             return true;
         }
         if self.write_changes() {
@@ -138,6 +141,7 @@ impl Server<'_> {
     /// Handles the next line or batch member. Returns `false` if there is no line or member, or if the output has no
     /// space for a response.
     fn handle_next_line(&mut self) -> bool {
+        let line_flags = self.state.pending_changes.take_line();
         let Some(line) = self.input.line_with(|| self.state.request_cache.meta()) else { return false };
         let stream = self.input.stream();
         if line == LineKind::StreamClosed {
@@ -160,6 +164,7 @@ impl Server<'_> {
             None => dispatch::unreadable_line_needs_response(input, line),
         };
         if needs_space && !state.peer.reserve_response() {
+            state.pending_changes.hold_line(line_flags);
             return false;
         }
         let mut spans = Spans::NONE;

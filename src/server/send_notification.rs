@@ -86,7 +86,7 @@ impl ServerState<'_> {
         let inbound = self.peer.in_flight.inbound(ticket).filter(|inbound| may_notify(inbound, ends));
         let stream = inbound.ok_or(SendError::Gone)?.stream;
         let routing = Routing::on_subscription(OutboundMessageKind::Notification, stream);
-        self.ensure_response_space()?;
+        self.ensure_message_space()?;
         let Peer { in_flight, output, .. } = &mut self.peer;
         let id = in_flight.id(ticket);
         let mut tagged = |out: &mut Writer<'_>| {
@@ -103,7 +103,7 @@ impl ServerState<'_> {
         method: &str,
         params: &mut dyn WriteBody,
     ) -> Result<(), SendError> {
-        self.ensure_response_space()?;
+        self.ensure_message_space()?;
         self.peer
             .output
             .write_message(routing, &mut |out: &mut Writer<'_>| write_notification(out, method, params))

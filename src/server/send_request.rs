@@ -249,7 +249,7 @@ impl Server<'_> {
                 }
             }
         };
-        self.state.ensure_response_space()?;
+        self.state.ensure_message_space()?;
         let timeout = options.timeout.unwrap_or(self.state.config.limits.request_timeout);
         let flags = if options.progress { Flags::PROGRESS } else { Flags::NONE };
         let outbound = Outbound::new(timeout, flags, OutboundSession::new(session));

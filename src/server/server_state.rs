@@ -409,6 +409,19 @@ impl ServerState<'_> {
         self.peer.reserve_reply(is_taken)
     }
 
+    /// Ensures space for a message of the application that is no response.
+    ///
+    /// Returns [`SendError::Busy`] in the cases of [`ensure_response_space`](Self::ensure_response_space), and if a
+    /// message has already passed the line that waits for space.
+    pub(crate) fn ensure_message_space(&mut self) -> Result<(), SendError> {
+        if self.pending_changes.any(ChangeSet::LINE_PASSED) {
+            return Err(self.peer.busy());
+        }
+        self.ensure_response_space()?;
+        self.pending_changes.pass_line(self.pending_changes.any(ChangeSet::LINE_WAITING));
+        Ok(())
+    }
+
     /// Returns whether the request of the current or pending event awaits its response.
     pub(crate) fn has_pending_response(&self) -> bool {
         self.peer.response_pending

@@ -2,7 +2,7 @@
 
 use crate::support::server::tools::CONFIG;
 use crate::support::server::{Setup, hello};
-use crate::support::transport::{feed, take};
+use crate::support::transport::{feed, take, take_output};
 use mcp_proto::Revision;
 use mcp_proto::input::ListRoots;
 use mcp_proto::server::{
@@ -215,6 +215,46 @@ fn changes_faster_than_output_alternate_with_responses() {
             output.extend(take(&mut server, Millis(0), 1));
         }
         assert!(output.starts_with(expected.as_bytes()), "{size}: {}", String::from_utf8_lossy(&output));
+    }
+}
+
+#[test]
+fn notifications_faster_than_output_alternate_with_responses() {
+    for only_if_writable in [false, true] {
+        let mut server = Server::new(&CONFIG, Buffer::grown(1024), vec![0; 1024].leak()).unwrap();
+        let initialize = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}}\n",
+            hello("2025-11-25")
+        );
+        for line in [&initialize, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"] {
+            feed(&mut server, Millis(0), line.as_bytes());
+            run_until_idle(&mut server, &mut Vec::new());
+        }
+        let requests: String =
+            (7..10).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")).collect();
+        let mut output = Vec::new();
+        let notify =
+            |server: &mut Server<'_>| while server.notify("notifications/message", |_| {}).is_ok() {};
+        notify(&mut server);
+        feed(&mut server, Millis(0), requests.as_bytes());
+        for _ in 0..2000 {
+            if !only_if_writable {
+                let _ = server.notify("notifications/message", |_| {});
+            }
+            let sent = match server.poll(Millis(0)) {
+                Action::Io(io) => take_output(io.split().0, 1, &mut output),
+                _ => 0,
+            };
+            if sent == 0 {
+                assert!(matches!(server.event(), Some(Event::Writable)));
+                notify(&mut server);
+            }
+        }
+        let output = String::from_utf8(output).unwrap();
+        let lines: Vec<&str> =
+            output.lines().skip_while(|line| !line.contains("\"id\":7,")).take(5).collect();
+        let kinds: Vec<bool> = lines.iter().map(|line| line.contains("result")).collect();
+        assert_eq!(kinds, [true, false, true, false, true], "{only_if_writable}: {lines:?}");
     }
 }
 

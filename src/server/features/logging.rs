@@ -87,7 +87,7 @@ impl Server<'_> {
         if session.level.is_some_and(|least| level < least) {
             return Err(SendError::NotWanted);
         }
-        self.state.ensure_response_space()?;
+        self.state.ensure_message_space()?;
         let routing = self.state.session_routing(OutboundMessageKind::Notification);
         self.state
             .peer

@@ -252,7 +252,7 @@ impl ServerState<'_> {
         }
         let (routing, session) =
             self.task_routing(ticket, data, OutboundMessageKind::Request, input.needs())?;
-        self.ensure_response_space()?;
+        self.ensure_message_space()?;
         // The request has no timeout of its own, because the time to live of the task limits the time for the response.
         let session = OutboundSession::new(session);
         let outbound = Outbound::new(Millis(u64::MAX), Flags::NONE, session);

@@ -229,7 +229,7 @@ impl ServerState<'_> {
         }
         let kind = OutboundMessageKind::Notification;
         let (routing, _) = self.task_routing(ticket, data, kind, ClientCapabilities::NONE)?;
-        self.ensure_response_space()?;
+        self.ensure_message_space()?;
         self.peer.output.write_message(routing, &mut |out: &mut Writer<'_>| {
             begin_progress(out, token, progress, total, message);
             write_related(&id, out);
