@@ -321,11 +321,24 @@ impl<'b> ClientState<'b> {
     /// Returns `false` if no message is queued, or if the transmit buffer lacks space.
     #[inline]
     pub(crate) fn write_queued(&mut self) -> bool {
-        let is_waiting = self.unsent_connect.is_some()
+        self.has_queued() && self.write_next_queued()
+    }
+
+    /// Returns whether a message of the client waits for transmit space.
+    #[inline]
+    pub(crate) fn has_queued(&self) -> bool {
+        self.unsent_connect.is_some()
             | self.initialized_pending
             | self.roots_changed_pending
-            | self.peer.in_flight.has_queued();
-        is_waiting && self.write_next_queued()
+            | self.peer.in_flight.has_queued()
+    }
+
+    /// Returns whether a message about a task that the client runs waits for transmit space. Such a message precedes all
+    /// queued messages.
+    #[inline]
+    pub(crate) fn awaits_task_message(&self) -> bool {
+        let is_pending = self.client_tasks.as_ref().is_some_and(|table| table.is_pending);
+        is_pending && self.is_connected() && !self.initialized_pending
     }
 
     #[cold]
@@ -335,12 +348,11 @@ impl<'b> ClientState<'b> {
             return self.write_connecting(revision, trigger);
         }
         if self.initialized_pending {
-            self.initialized_pending = !self.write_own(methods::INITIALIZED.name, usize::MAX);
+            self.initialized_pending = !self.write_own(methods::INITIALIZED.name);
             return !self.initialized_pending;
         }
         if self.roots_changed_pending {
-            self.roots_changed_pending =
-                !self.write_own(methods::ROOTS_LIST_CHANGED.name, self.request_space());
+            self.roots_changed_pending = !self.write_own(methods::ROOTS_LIST_CHANGED.name);
             return !self.roots_changed_pending;
         }
         let Some(ticket) = self.peer.in_flight.queue_front() else { return false };

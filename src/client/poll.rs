@@ -58,7 +58,7 @@ impl Client<'_> {
         }
         self.expire_due_requests()
             || self.advance_client_tasks()
-            || self.state.write_queued()
+            || !self.state.awaits_task_message() && self.state.write_queued()
             || self.emit_writable()
             || self.advance_keep_alive()
             || self.process_next_line()
@@ -343,14 +343,18 @@ impl ClientState<'_> {
     /// Returns whether the transmit buffer has space for the response to a request of the server. Always returns `true`
     /// in the stateless era, in which the client sends no responses. With `is_for_application`, the space must suffice
     /// for any response. Otherwise the space must suffice only for an error or an empty result.
+    ///
+    /// Messages that already wait precede the response, so that the order does not depend on how the output drains.
     fn reserve_response(&mut self, is_for_application: bool) -> bool {
         if !self.responds_to_requests() {
             return true;
         }
-        let has_space = match is_for_application {
-            true => self.peer.reserve_response(),
-            false => self.has_own_response_space(),
-        };
+        let has_space = !self.has_queued()
+            && !self.awaits_task_message()
+            && match is_for_application {
+                true => self.peer.reserve_response(),
+                false => self.has_own_response_space(),
+            };
         self.server_request_waits = is_for_application && !has_space;
         has_space
     }

@@ -49,13 +49,12 @@ impl ClientState<'_> {
         sent.map_err(|Overflow| self.send_error(valid))
     }
 
-    /// Writes a notification without parameters, of at most `space` bytes. Returns `false` if the notification does not
-    /// fit.
-    pub(crate) fn write_own(&mut self, method: &str, space: usize) -> bool {
+    /// Writes a notification without parameters. Returns `false` if the notification does not fit.
+    pub(crate) fn write_own(&mut self, method: &str) -> bool {
         // A known method needs no escapes.
         let body = &mut |out: &mut Writer<'_>| {
             out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), r#""}"#);
         };
-        self.peer.output.send(Routing::NOTIFICATION, space, body).is_ok()
+        self.peer.output.send(Routing::NOTIFICATION, usize::MAX, body).is_ok()
     }
 }

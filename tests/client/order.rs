@@ -2,6 +2,7 @@
 //!
 //! The order depends on deadlines, slots and the calls of the application, never on the speed of output.
 
+use crate::client::client_tasks;
 use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::{Connect, Options};
 use mcp_proto::{ClientCapabilities, Millis, SendError, Ticket};
@@ -203,6 +204,49 @@ fn changed_roots_precede_a_waiting_cancellation() {
         harness.client.roots_changed().unwrap();
         let roots = r#"{"method":"notifications/roots/list_changed"}"#;
         assert_eq!(drain(harness), [&cancelled("a", WHY[0]), roots, &cancelled("b", WHY[1])]);
+    });
+}
+
+#[test]
+fn waiting_messages_precede_responses_to_later_requests() {
+    let setup = Setup::handshake().declares(ClientCapabilities::ROOTS_LIST_CHANGED).lines_only();
+    setup.run(|harness| {
+        harness.connect();
+        let call = harness.call("a", DEFAULT).unwrap();
+        harness.list();
+        harness.discard();
+        fill(harness);
+        // The cancellation uses the space reserved for responses.
+        harness.cancel(call, WHY[0]);
+        harness.client.roots_changed().unwrap();
+        harness.server_sends(r#"{"id":@list,"result":{"tools":[],"nextCursor":"x"}}"#);
+        harness.take_events();
+        harness.server_sends(r#"{"id":"p","method":"ping"}"#);
+        let roots = r#"{"method":"notifications/roots/list_changed"}"#;
+        let page = r#"{"id":@,"method":"tools/list","params":{"cursor":"x"}}"#;
+        let response = r#"{"id":"p","result":{}}"#;
+        assert_eq!(drain(harness), [&cancelled("a", WHY[0]), roots, page, response]);
+    });
+}
+
+#[test]
+fn waiting_result_of_a_task_precedes_queued_messages() {
+    client_tasks::setup().lines_only().run(|harness| {
+        harness.connect();
+        let tickets = client_tasks::defers(harness);
+        let calls = ["a", "b"].map(|name| harness.call(name, DEFAULT).unwrap());
+        harness.server_sends(client_tasks::FORM).server_sends(&client_tasks::about(2, "result"));
+        harness.discard();
+        fill(harness);
+        // The first cancellation uses the space reserved for responses.
+        harness.cancel(calls[0], WHY[0]);
+        harness.cancel(calls[1], WHY[1]);
+        let reply = harness.client.reply(tickets.borrow()[0]).unwrap();
+        reply.accept(|content| content.field_string("name", "x"));
+        harness.server_sends(r#"{"id":"p","method":"ping"}"#);
+        let result = client_tasks::payload(2, client_tasks::ACCEPTED);
+        let response = r#"{"id":"p","result":{}}"#;
+        assert_eq!(drain(harness), [&cancelled("a", WHY[0]), &result, &cancelled("b", WHY[1]), response]);
     });
 }
 
