@@ -46,10 +46,11 @@ impl<P: Policy> HttpServer<'_, P> {
                     let deadline = io.deadline();
                     let (out, input) = io.split();
                     if let Some(frame) = out.frame() {
-                        if !self.route(&frame) {
+                        if self.route(&frame) {
+                            out.sent(frame.message().len());
+                        } else if !self.cut_ended() {
                             return Step::Wait(self.next_deadline(deadline));
                         }
-                        out.sent(frame.message().len());
                         continue;
                     }
                     if !input.is_ready() {

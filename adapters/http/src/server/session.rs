@@ -168,6 +168,24 @@ impl<P: Policy> HttpServer<'_, P> {
         has_left
     }
 
+    /// Ends the exchanges of all ended sessions early for their clients, because a message waits for space. The session
+    /// of the message may have ended, or the unread output of an ended session may take the space. Returns whether there
+    /// was an exchange.
+    #[cold]
+    pub(super) fn cut_ended(&mut self) -> bool {
+        let mut has_cut = false;
+        while P::HANDSHAKE
+            && let Some(index) = self.exchanges.position(|slot| {
+                let has_client = matches!(slot.phase, Phase::Waiting | Phase::Stream | Phase::Ending);
+                has_client && self.sessions.is_ending(slot.session)
+            })
+        {
+            self.cut(index);
+            has_cut = true;
+        }
+        has_cut
+    }
+
     /// Ends the session that an `initialize` has created, if the client has not received the id of the session.
     pub(super) fn end_unknown_session(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };

@@ -329,6 +329,11 @@ impl<'b> Sessions<'b> {
         (self.ending != NONE).then(|| key_of(self.ending))
     }
 
+    /// Returns whether the session has ended, and the core server has to remove it.
+    pub(super) fn is_ending(&self, key: SessionKey) -> bool {
+        self.slot(key).is_some_and(|slot| slot.state == SlotState::Ending)
+    }
+
     /// Frees the slot of the first ending session, because the core server has accepted the end of the session.
     pub(super) fn forget_ending(&mut self) {
         let index = self.ending;

@@ -154,6 +154,31 @@ fn client_that_does_not_read_is_cut() {
     assert_eq!(harness.http.open_exchanges(), 0);
 }
 
+/// The end of a session does not wait until its client has read the output of the session.
+#[test]
+fn unread_output_of_an_ended_session_blocks_no_other() {
+    let config = HttpConfig::new().sessions(SessionMode::Sessions);
+    for accept in ["application/json", "text/event-stream"] {
+        let mut harness = Harness::with_sizes(config, Sizes { output: 4000, ..Sizes::default() });
+        let (session, other) = (harness.initialize("2025-11-25"), harness.initialize("2025-11-25"));
+        harness.send(&Request::old(old_call(1, "defer"), &session)).unwrap();
+        for id in 2..6 {
+            let request = Request::old(old_call(id, "large"), &session).with("accept", accept);
+            let id = harness.begin(&request).unwrap();
+            harness.stalled.push(id);
+            harness.pass(id, &request, request.body.as_bytes(), true);
+        }
+        harness.run();
+        let call = harness.send(&Request::old(old_call(1, "large"), &other)).unwrap();
+        assert_eq!(harness.reply(call).status, 0, "{accept}: no space is free");
+        harness.ask(&Request::new("DELETE").with("mcp-session-id", &session));
+        assert!(harness.reply(call).body.contains(LARGE), "{accept}");
+        assert_eq!(harness.events.last().unwrap(), "cancelled Some(0)", "{accept}");
+        harness.advance(30_000);
+        assert_eq!(harness.http.open_exchanges(), 0, "{accept}");
+    }
+}
+
 #[test]
 fn slow_stream_blocks_no_other() {
     let config = HttpConfig::new();
