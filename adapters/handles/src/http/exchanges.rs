@@ -246,8 +246,11 @@ impl HttpExchanges {
 
     fn request(&mut self, exchange: ExchangeId, message: Option<&[u8]>) -> HttpAction {
         let Some(request) = self.http.request(exchange, message) else {
-            self.reports.push_back(HttpReport { exchange, part: HttpPart::End(None) });
-            return self.abort(exchange);
+            // A response that the server does not accept in time counts as refused.
+            let is_unaccepted = self.responses.sent.contains_key(&exchange);
+            let reason = is_unaccepted.then(|| "the server did not respond in time".to_owned());
+            self.reports.push_back(HttpReport { exchange, part: HttpPart::End(reason) });
+            return HttpAction::Abort(exchange);
         };
         match to_http(&request, &self.uri, &self.endpoint) {
             Ok(request) => HttpAction::Send(exchange, Box::new(request)),
@@ -450,6 +453,23 @@ mod tests {
         let challenge = "Negotiate, Bearer resource_metadata=\"https://example.com/\"";
         assert_eq!(failure.challenge.as_deref(), Some(challenge));
         assert_eq!(failure.retry_after.as_deref(), Some("5"));
+    }
+
+    /// The server responds neither with a status nor with an error of the connection.
+    #[test]
+    fn response_without_a_status_in_time_is_replaced_by_an_error() {
+        let endpoint = HttpEndpoint::new("http://localhost/mcp");
+        let mut exchanges = HttpExchanges::new(&endpoint, false, 1, 1024).unwrap();
+        let response = br#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+        let response = OutboundMessage::new(response, OutboundMessageKind::Result, Relation::Connection);
+        let Some(HttpAction::Send(exchange, _)) = exchanges.send(&response) else { panic!("not sent") };
+        assert!(exchanges.send_due(Millis(0)).is_none());
+        let due = exchanges.next_deadline().unwrap();
+        assert!(matches!(exchanges.send_due(due), Some(HttpAction::Abort(aborted)) if aborted == exchange));
+        exchanges.receive(due, || None, |received| panic!("{received:?}")).unwrap();
+        assert!(exchanges.take_refused_response().is_some());
+        let Some(HttpAction::Send(_, error)) = exchanges.send_due(due) else { panic!("no error") };
+        assert!(error.body().starts_with(br#"{"jsonrpc":"2.0","id":7,"error""#), "{error:?}");
     }
 
     #[test]
