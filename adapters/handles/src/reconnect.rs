@@ -26,9 +26,9 @@ const STABLE: Millis = Millis::seconds(10);
 /// each handshake is therefore not restarted forever.
 ///
 /// Over HTTP in revisions before `2026-07-28`, `attempts` also limits the attempts to resume the broken stream of a
-/// request. After the last attempt, the request fails with the failure of that attempt. Each event of the stream makes
-/// all attempts available again. The pauses begin with one second or the time that the server demands, and double up to
-/// eight seconds.
+/// request. After the last attempt, the request fails with the failure of that attempt. Each attempt that the server
+/// accepts makes all attempts available again. The pauses begin with one second or the time that the server demands,
+/// and double up to eight seconds.
 ///
 /// Over HTTP in `2026-07-28`, the stream of each subscription has its own attempts. If the stream breaks, the client
 /// sends the subscription again. The subscription ends if no attempt is left.

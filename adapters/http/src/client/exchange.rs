@@ -95,7 +95,7 @@ pub struct Exchange<'b> {
     pub(super) closes_at: Option<Millis>,
     /// The exchange of the cancelled request, if this exchange sends a cancellation.
     pub(super) cancelled: Option<ExchangeId>,
-    /// The number of reconnections since the last event.
+    /// The number of reconnections since the last event, or since the server has accepted a resumption of a request.
     pub(super) attempts: u8,
     /// The time in the field `Retry-After` of the last response. Zero if the field is missing, or the request
     /// succeeded.
@@ -207,10 +207,16 @@ impl<'b> Exchange<'b> {
         self.progress = Progress::Json;
     }
 
-    /// Prepares for a stream of events. A resumed stream keeps its last event id.
+    /// Prepares for a stream of events. A resumed stream keeps its last event id. If a request owns the stream, all
+    /// resumptions are available again, because a server may close the stream after each interval, without an event.
     pub(super) fn begin_events(&mut self) {
         match &mut self.memory {
-            Memory::Events(decoder) => decoder.reconnect(),
+            Memory::Events(decoder) => {
+                decoder.reconnect();
+                if self.purpose != Purpose::Listen {
+                    self.attempts = 0;
+                }
+            }
             Memory::Text(..) => self.memory = Memory::Events(SseDecoder::new(self.take_buffer())),
         }
         self.progress = Progress::Events;
@@ -274,8 +280,9 @@ impl<'b> Exchange<'b> {
     }
 
     /// Returns the pause before the next connection: the retry time of the server (at least 100 ms), or one second.
-    /// After a reconnection without an event, the pause is at least two seconds. The pause doubles with each further
-    /// reconnection without an event, up to 30 seconds, or 8 seconds for a request, whose time is limited. A longer
+    /// After a failed reconnection, the pause is at least two seconds. The pause doubles with each further failure, up
+    /// to 30 seconds, or 8 seconds for a request, whose time is limited. A reconnection of the stream of a session
+    /// fails if it brings no event. The resumption of a request fails if the server does not accept it. A longer
     /// retry time of the server takes precedence, and so does a longer `Retry-After` of a refusal.
     pub(super) fn delay(&self) -> Millis {
         const MIN_BACKOFF: u64 = 1_000;

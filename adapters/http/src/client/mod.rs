@@ -58,7 +58,7 @@ pub struct HttpClient<'b, T> {
     /// The revision of the session, or of the last stateless request.
     revision: Option<Revision>,
     listens: bool,
-    /// The maximum number of resumptions without an event, for the stream of a request.
+    /// The maximum number of failed resumptions in a row, for the stream of a request.
     max_resumptions: u8,
     /// The `now` argument of the last call of `poll` or `finish`.
     now: Millis,
@@ -119,7 +119,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     }
 
     /// Sets how often the client tries to resume the stream of a request before the request fails. Default: 255. Each
-    /// event of the stream makes all resumptions available again.
+    /// resumption that the server accepts makes all resumptions available again, even without an event: a server may
+    /// close the stream after each interval of polling.
     #[must_use]
     pub fn max_resumptions(mut self, limit: u8) -> HttpClient<'b, T> {
         self.max_resumptions = limit;

@@ -43,6 +43,32 @@ fn temporary_refusal_keeps_the_position_of_a_call() {
     }
 }
 
+/// D-C1: a server may close the stream after each interval, without an event. Refusals and lost connections count.
+#[test]
+fn accepted_resumption_makes_all_resumptions_available_again() {
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        harness.http = harness.http.max_resumptions(2);
+        let listen = harness.connect_session();
+        harness.respond(listen.exchange, 405, &[], "");
+        let call = harness.call();
+        harness.respond(call.exchange, 200, &[EVENTS], "id: 5\nretry: 3000\ndata:\n\n");
+        for _ in 0..8 {
+            assert_eq!(harness.http.next_deadline(), Some(Millis(harness.now.0 + 3_000)));
+            let lost = due_request(&mut harness);
+            harness.finish(lost.exchange);
+            let resume = due_request(&mut harness);
+            assert_eq!((resume.method, resume.field("Last-Event-ID")), (Method::Get, Some("5")));
+            harness.respond(resume.exchange, 200, &[EVENTS], "");
+            harness.expect(&[]);
+        }
+        for status in [503, 503] {
+            let refused = due_request(&mut harness);
+            harness.respond(refused.exchange, status, &[], "");
+        }
+        harness.expect(&["closed"]);
+    });
+}
+
 /// D-C1: a server that refuses a resumption names the time of the next one.
 #[test]
 fn retry_after_of_a_refusal_delays_the_resumption() {
