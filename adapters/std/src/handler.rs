@@ -54,7 +54,8 @@
 //! of a resource URI and the text to complete, which may be `&str`. An `async fn` needs `mcp_proto_tokio`.
 //!
 //! A panic of a function that runs immediately ends the connection: `serve` panics, too, and `Serve::listen` continues
-//! with the other connections. A panic of a function on a worker fails only its request (-32603).
+//! with the other connections. A panic fails only its request (-32603) if the function runs on a worker, or if the
+//! server is one over HTTP.
 //!
 //! # Parameters
 //!

@@ -429,7 +429,7 @@ fn handler_cannot_wait_for_its_own_server() {
 }
 
 #[test]
-fn panic_of_the_handler_ends_one_connection() {
+fn panic_of_the_handler_fails_only_its_request() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let stop = Stop::new();
@@ -443,7 +443,8 @@ fn panic_of_the_handler_ends_one_connection() {
     });
     let endpoint = HttpEndpoint::new(format!("http://{address}/mcp"));
     let client = Connector::new("c", "1").http(endpoint).unwrap();
-    assert!(client.call_json("wait", "{}").is_err());
+    let Err(CallError::Server(error)) = client.call_json("wait", "{}") else { panic!("no error response") };
+    assert_eq!(error.code, -32603);
     assert_eq!(client.call_json("echo", "{}").unwrap().text().as_deref(), Some("7"));
     stop.within(Duration::ZERO);
     thread.join().unwrap().unwrap();

@@ -56,7 +56,8 @@
 //! of a resource URI and the text to complete, which may be `&str`.
 //!
 //! A panic of a function that runs immediately ends the connection: `serve` panics, too, and `Serve::listen` continues
-//! with the other connections. A panic of a function on a task or another thread fails only its request (-32603).
+//! with the other connections. A panic fails only its request (-32603) if the function runs on a task or another
+//! thread, or if the server is one over HTTP.
 //!
 //! # Parameters
 //!

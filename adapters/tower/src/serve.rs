@@ -76,8 +76,8 @@ impl Serve {
 
     /// Creates the service.
     ///
-    /// The handler receives every event, one at a time. Long work belongs in a task: [`ServerHandle::run`]. After a
-    /// panic of the handler, the connection of the request closes, and the server continues.
+    /// The handler receives every event, one at a time. Long work belongs in a task: [`ServerHandle::run`]. A panic of
+    /// the handler, or of a [hook](Serve::hook), fails only its request (-32603).
     ///
     /// # Errors
     /// The configuration is invalid.

@@ -19,7 +19,7 @@ pub(crate) async fn run(shared: Weak<Shared>, signal: Arc<Notify>) {
         let Some(shared) = shared.upgrade() else { return };
         let run =
             || shared.with(|machines, now| (machines.run_timer(&shared, now), machines.core.is_closed()));
-        // A panic of the handler concerns one event, which the machines do not repeat. The panic hook has already
+        // After a panic, such as one of an observer, the machines do not repeat the message. The panic hook has already
         // reported the panic.
         let Ok((next, is_closed)) = catch_unwind(AssertUnwindSafe(run)) else { continue };
         if is_closed {

@@ -29,10 +29,15 @@ impl RequestHook for Recorder {
     }
 }
 
-/// Panics at the end of each request. The hooks that were added earlier run afterwards.
+/// Panics before the tool `panic`, and at the end of each request. The hooks that were added earlier run afterwards.
 struct Panics;
 
 impl RequestHook for Panics {
+    fn before(&self, request: &RequestInfo) -> Result<(), Refusal> {
+        assert_ne!(request.tool(), Some("panic"), "a panic for the test");
+        Ok(())
+    }
+
     fn after(&self, _: &RequestInfo, _: RequestOutcome, _: Duration) {
         panic!("a panic for the test");
     }
@@ -45,9 +50,13 @@ fn check(client: &ClientHandle, recorder: &Recorder) {
         Err(CallError::Server(error)) => assert_eq!((error.code, &*error.message), (-31_001, "too large")),
         other => panic!("{other:?}"),
     }
+    match client.call_json("panic", "{}") {
+        Err(CallError::Server(error)) => assert_eq!(error.code, -32_603),
+        other => panic!("{other:?}"),
+    }
     // The hook observes the end before the client receives the response.
     let ended = std::mem::take(&mut *recorder.0.lock().unwrap());
-    assert_eq!(ended, ["echo: result", "task: result", "large: error -31001"]);
+    assert_eq!(ended, ["echo: result", "task: result", "large: error -31001", "panic: closed"]);
 }
 
 #[test]

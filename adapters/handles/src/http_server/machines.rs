@@ -1,5 +1,7 @@
 //! `HttpMachines`: the state machine of HTTP, and the core server that it drives.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use mcp_proto::server::{Change, Event};
 use mcp_proto::{Buffer, Millis, SendError, Server, Ticket};
 use mcp_proto_http::server::{ExchangeId, HttpServer, Policy, Slots, Step};
@@ -47,6 +49,9 @@ impl<'i> HttpMachines<'i> {
     ///
     /// `now` is the time of the clock of `commands`. `on_event` is the handler of the application. `run` calls
     /// `on_output` for each exchange with new output.
+    ///
+    /// A panic of the handler or of a hook fails only the request of its event, with an error response (-32603). The
+    /// panic does not unwind through the caller, because that request may belong to another connection.
     pub fn run(
         &mut self,
         commands: &ServerShared,
@@ -58,7 +63,11 @@ impl<'i> HttpMachines<'i> {
         loop {
             match self.http.poll(&mut self.server, now) {
                 Step::Event => {
-                    _ = commands.handle_event(&mut self.server, &mut on_event);
+                    let handle = || commands.handle_event(&mut self.server, &mut on_event);
+                    // The panic hook has already reported the panic. The core server responds to a dropped request.
+                    if catch_unwind(AssertUnwindSafe(handle)).is_err() {
+                        commands.drop_record();
+                    }
                     // The handler may have worked for long. With the current time, the server extends a timeout that
                     // has expired meanwhile.
                     now = commands.now();

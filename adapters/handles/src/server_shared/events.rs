@@ -72,6 +72,13 @@ impl ServerShared {
         }
     }
 
+    /// Ends the record of the current request after a panic of the handler, unless the handler has deferred the request.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn drop_record(&self) {
+        let record = lock(&self.current).take();
+        drop(record);
+    }
+
     /// Updates the shared state for an event of the server.
     #[inline]
     fn observe_event(&self, event: &Event<'_>) {

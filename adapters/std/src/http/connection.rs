@@ -56,7 +56,7 @@ pub(super) fn serve<H: Fn(Event<'_>, &ServerHandle) + Sync>(
     let _ = connection.serve();
 }
 
-/// A connection with its socket. Dropping this value closes the exchange, even after a panic of the handler.
+/// A connection with its socket. Dropping this value closes the exchange, even after a panic.
 struct OpenConnection<'c, 'i, H> {
     shared: &'c HttpShared<'i, H>,
     stream: TcpStream,
@@ -256,8 +256,7 @@ impl<H> Drop for OpenConnection<'_, '_, H> {
         let has_exchange = self.http.exchange().is_some();
         self.http.close(&mut self.shared.lock().core.http);
         if has_exchange {
-            // The thread for timers runs the machines. The handler must not run here, because the handler may have
-            // panicked.
+            // The thread for timers runs the machines. The handler must not run during a panic.
             self.shared.arm(Some(Millis::ZERO));
         }
     }

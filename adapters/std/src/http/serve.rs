@@ -90,18 +90,17 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
             if let Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted = event {
                 self.pool.remove_cancelled();
             }
-            // With this owner, methods on this thread do not wait for the machines. Their wait would never end, because
-            // this thread holds the lock.
-            self.commands.set_owner(Some(thread::current().id()));
             (self.handler)(event, &self.handle);
-            self.commands.set_owner(None);
         };
         let on_output = |exchange| {
             if let Some(connection) = waiting.get(&exchange) {
                 Condvar::notify_all(connection);
             }
         };
+        // With this owner, methods on this thread do not wait for the machine, because their wait would never end.
+        self.commands.set_owner(Some(thread::current().id()));
         let next = core.run(&self.commands, self.clock.now(), on_event, on_output);
+        self.commands.set_owner(None);
         if core.is_closed() {
             machines.close();
         }
@@ -161,7 +160,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
             drop(machines);
             let serve = move || {
                 let _permit = permit;
-                // The panic hook has already reported a panic of the handler.
+                // The panic hook has already reported a panic, such as one of the authorization.
                 let _ = catch_unwind(AssertUnwindSafe(|| connection::serve(self, stream, activity)));
                 self.lock().connections.remove(number);
             };
@@ -213,7 +212,7 @@ impl<'i> Serve<'i> {
     /// has waited for a request for the longest time. If none waits, a new connection waits until another connection
     /// ends.
     ///
-    /// After a panic of the handler, the connection of the request closes, and the server continues.
+    /// A panic of the handler, or of a [hook](Serve::hook), fails only its request (-32603).
     ///
     /// ```no_run
     /// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
@@ -296,8 +295,8 @@ impl<'i> Serve<'i> {
         thread::scope(|scope| {
             let accept = || state.accept(scope, &acceptor, &connections);
             let accept = thread::Builder::new().name("mcp-accept".into()).spawn_scoped(scope, accept)?;
-            // Continue after a panic of the handler, because the panic concerns one event, which the machines do not
-            // repeat. The panic hook has already reported the panic.
+            // Continue after a panic, such as one of an observer, because the machines do not repeat the message. The
+            // panic hook has already reported the panic.
             while catch_unwind(AssertUnwindSafe(|| state.run_timers())).is_err() {}
             connections.close();
             state.end_connections();
