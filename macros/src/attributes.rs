@@ -122,7 +122,7 @@ pub(crate) struct FieldAttributes {
     pub(crate) format: Option<LitStr>,
     /// The name of the header field that repeats the value.
     pub(crate) header: Option<LitStr>,
-    /// The title of a field of a form.
+    /// The name of the field for the user.
     pub(crate) title: Option<LitStr>,
 }
 
@@ -160,12 +160,12 @@ const VARIANT_ITEMS: &[&str] = &["description"];
 
 /// Returns the items of `#[tool(…)]` on a field.
 fn field_items(direction: Direction) -> Vec<&'static str> {
-    let mut items = vec!["description", "range", "minimum", "maximum", "min_length", "max_length"];
+    let mut items = vec!["title", "description", "range", "minimum", "maximum", "min_length", "max_length"];
     items.extend(["min_items", "max_items", "format", "schema"]);
     items.extend(match direction {
         Direction::Decode => &["default", "header"][..],
         Direction::Encode => &[],
-        Direction::Form => &["default", "title"],
+        Direction::Form => &["default"],
     });
     items
 }
@@ -369,9 +369,7 @@ impl FieldAttributes {
             (Namespace::Tool, "header") if direction == Direction::Decode => {
                 return set_once(meta, &mut self.header, parse_string(meta)?);
             }
-            (Namespace::Tool, "title") if direction == Direction::Form => {
-                return set_once(meta, &mut self.title, parse_string(meta)?);
-            }
+            (Namespace::Tool, "title") => return set_once(meta, &mut self.title, parse_string(meta)?),
             (Namespace::Tool, "default") if direction.has_decoder() => {
                 return set_once(meta, &mut self.default, parse_literal_default(meta)?);
             }
@@ -409,7 +407,8 @@ impl FieldAttributes {
         if kinds.iter().filter(|is_set| **is_set).count() > 1 {
             return error("a field has only one of: a range, a length, a number of items, a schema");
         }
-        let is_named = self.name.is_some() || self.header.is_some() || self.format.is_some();
+        let is_named =
+            self.name.is_some() || self.header.is_some() || self.format.is_some() || self.title.is_some();
         if self.skip && (kinds.contains(&true) || is_named) {
             return error("a field that is skipped is not in the schema");
         }

@@ -61,8 +61,8 @@ impl Value {
 
     /// Returns whether the field has attributes that only a named field may have.
     pub(crate) fn is_member(&self) -> bool {
-        let FieldAttributes { name, skip, default, header, .. } = &self.attributes;
-        name.is_some() || *skip || default.is_some() || header.is_some()
+        let FieldAttributes { name, skip, default, header, title, .. } = &self.attributes;
+        name.is_some() || *skip || default.is_some() || header.is_some() || title.is_some()
     }
 
     /// Returns whether attributes limit or describe the field's type.
@@ -276,6 +276,7 @@ impl Fields {
     pub(crate) fn schema(&self) -> TokenStream {
         let open = self.open;
         let fields = self.members.iter().map(|Named { name, value, .. }| {
+            let title = option(value.attributes.title.as_ref());
             let description = option(value.attributes.description.as_ref());
             let node = value.node();
             let FieldAttributes { default, may_be_absent, .. } = &value.attributes;
@@ -283,6 +284,7 @@ impl Fields {
             let default = option(value.default_json());
             quote!(__schema::Field {
                 name: #name,
+                title: #title,
                 description: #description,
                 node: #node,
                 has_default: #has_default,

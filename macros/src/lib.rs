@@ -49,6 +49,7 @@ use crate::handler::Kind;
 /// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default: a literal, or a variant such as `Speed::Slow` |
 /// | `#[tool(format = "date-time")]` | the format of a string, for the model; the decoder does not check it |
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
+/// | `#[tool(title = "…")]` | the name for the user, also of an argument of a prompt |
 /// | `#[tool(header = "Region")]` | clients over HTTP repeat the value in the header `Mcp-Param-Region`, see below |
 /// | `#[tool(schema = …)]` | a `Node` for a type of another crate that implements `Deserialize`; for an `Option`, the schema also accepts `null` |
 /// | `#[serde(default)]`, `#[serde(default = "path")]` | the field may be missing |
@@ -171,9 +172,8 @@ pub fn derive_schema(input: TokenStream) -> TokenStream {
 ///
 /// The struct has named fields: strings, numbers, booleans, enumerations of unit variants, and lists of such
 /// enumerations. An `Option`, or a field with a default, is not required. The macro has the attributes of
-/// [`ToolArguments`](macro@ToolArguments), except headers. `#[tool(title = "…")]` is the title of a field for the user.
-/// The titles of choices are the doc comments of the variants. The type of an enumeration derives `ToolArguments`. The
-/// formats are `email`, `uri`, `date` and `date-time`. Any other type or format is a compile error.
+/// [`ToolArguments`](macro@ToolArguments), except headers. The titles of choices are the doc comments of the variants.
+/// The type of an enumeration derives `ToolArguments`. The formats are `email`, `uri`, `date` and `date-time`. Any other type or format is a compile error.
 ///
 /// ```
 /// use mcp_proto::input::Form;
@@ -305,7 +305,7 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// | item | meaning |
 /// |---|---|
 /// | `values(file = ["main.rs", "lib.rs"])` | suggested values of an argument, which the server completes |
-/// | `name = "…"`, `title = "…"`, `description = "…"`, `blocking`, `crate = path` | as for [`tool`](macro@tool) |
+/// | `name = "…"`, `title = "…"`, `description = "…"`, `icons = …`, `meta = …`, `blocking`, `crate = path` | as for [`tool`](macro@tool) |
 ///
 /// For other completions, see [`complete`](macro@complete).
 #[proc_macro_attribute]
@@ -376,7 +376,9 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// | item | meaning |
 /// |---|---|
 /// | `mime = "…"` | the media type; `application/json` for `Structured<T>` |
-/// | `name = "…"`, `title = "…"`, `description = "…"`, `blocking`, `crate = path` | as for [`tool`](macro@tool) |
+/// | `annotations = …` | a constant, such as `Annotations::new().audience(&[Role::User])` |
+/// | `size = …` | the size in bytes, except for a template |
+/// | `name = "…"`, `title = "…"`, `description = "…"`, `icons = …`, `meta = …`, `blocking`, `crate = path` | as for [`tool`](macro@tool) |
 ///
 /// A parameter without a variable is a compile error:
 ///

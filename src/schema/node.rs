@@ -105,6 +105,8 @@ pub struct Fields {
 pub struct Field {
     /// The name.
     pub name: &'static str,
+    /// The name for the user.
+    pub title: Option<&'static str>,
     /// The description for the model.
     pub description: Option<&'static str>,
     /// The description of the member's values.

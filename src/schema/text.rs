@@ -66,6 +66,7 @@ pub const fn input_schema(schema: &'static str) -> &'static str {
 /// Properties that depend on a value's use, not on its type.
 #[derive(Clone, Copy)]
 struct Context {
+    title: Option<&'static str>,
     description: Option<&'static str>,
     /// The name and the value of the tag member.
     tag: Option<(&'static str, &'static str)>,
@@ -78,6 +79,7 @@ struct Context {
 }
 
 const PLAIN: Context = Context {
+    title: None,
     description: None,
     tag: None,
     default: None,
@@ -129,6 +131,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
         // `null`.
         context.nullable = context.nullable && context.header.is_none();
         self.json.open(b'{');
+        self.text_member("title", context.title);
         match node {
             Node::Any => self.description(context.description, node),
             Node::OneOf(one_of) => self.one_of(one_of, context),
@@ -337,8 +340,8 @@ impl<const LENGTH: usize> Text<LENGTH> {
         let mut rest = fields.fields;
         while let [field, tail @ ..] = rest {
             self.json.key(field.name);
-            let Field { description, default, .. } = *field;
-            self.schema(field.node, Context { description, default, ..PLAIN });
+            let Field { title, description, default, .. } = *field;
+            self.schema(field.node, Context { title, description, default, ..PLAIN });
             rest = tail;
         }
         self.json.close(b'}');

@@ -1,6 +1,7 @@
 //! Tools as functions: catalog, decoding, state and results.
 
 mod catalog;
+mod entries;
 mod failures;
 mod names;
 #[path = "../../adapters/handles/fixtures/tools.rs"]

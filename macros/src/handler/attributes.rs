@@ -7,6 +7,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::{Expr, Ident, LitBool, LitStr, Path, Result, Token};
 
 use crate::handler::kind::Kind;
+use crate::handler::signature::take_until;
 use crate::parse::{parse_string, set_once, unsupported_item};
 
 /// The items of the attribute of a function.
@@ -28,6 +29,8 @@ pub(crate) struct HandlerAttributes {
     pub(crate) values: Vec<(Ident, TokenStream)>,
     /// The variant of `TaskSupport` of a tool.
     pub(crate) task_support: Option<Ident>,
+    /// The size of a resource.
+    pub(crate) size: Option<Expr>,
     /// Method calls that set properties of the entry.
     pub(crate) methods: TokenStream,
 }
@@ -79,9 +82,11 @@ impl HandlerAttributes {
                     self.values.push((name, values.parse()?));
                     Ok(())
                 }),
-                "output_schema" => {
-                    let schema: Expr = meta.value()?.parse()?;
-                    self.methods.extend(quote!(.output_schema(#schema)));
+                "size" => set_once(&meta, &mut self.size, meta.value()?.parse()?),
+                // The name of a method that takes a constant. References in the block are `'static`.
+                "output_schema" | "icons" | "meta" | "annotations" | "streamed" => {
+                    let (method, value) = (&meta.path, parse_constant(&meta)?);
+                    self.methods.extend(quote!(.#method(const { #value })));
                     Ok(())
                 }
                 "task_support" => {
@@ -107,6 +112,13 @@ impl HandlerAttributes {
         }
         Ok(self)
     }
+}
+
+/// Parses `= …` up to the next comma. Whether `syn` parses array expressions depends on features that other crates enable.
+fn parse_constant(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
+    let input = meta.value()?;
+    let value = take_until(input, |input| input.peek(Token![,]))?;
+    if value.is_empty() { Err(input.error("expected a constant")) } else { Ok(value) }
 }
 
 /// Parses `= optional` or `= required`. Returns the variant of `TaskSupport`.

@@ -135,8 +135,14 @@ impl Handler {
             true => (quote!(Resource), quote!(Resource)),
             false => (quote!(Template), quote!(ResourceTemplate)),
         };
+        let size = match &self.attributes.size {
+            Some(size) if !names.is_empty() => {
+                return Err(Error::new(size.span(), "the resources of a template have no common size"));
+            }
+            size => size.as_ref().map(|size| quote!(.size(#size))),
+        };
         Ok(quote!({
-            let __entry = #root::server::#entry::new(#uri, #name)#methods;
+            let __entry = #root::server::#entry::new(#uri, #name)#methods #size;
             #root::server::routes::Entry::#kind(#mime)
         }))
     }

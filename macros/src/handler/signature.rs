@@ -117,7 +117,10 @@ fn parse_receiver(input: ParseStream<'_>) -> Result<Parameter> {
 }
 
 /// Takes the tokens before the first position that `is_end` accepts, or all tokens if there is no such position.
-fn take_until(input: ParseStream<'_>, is_end: impl Fn(ParseStream<'_>) -> bool) -> Result<TokenStream> {
+pub(super) fn take_until(
+    input: ParseStream<'_>,
+    is_end: impl Fn(ParseStream<'_>) -> bool,
+) -> Result<TokenStream> {
     let mut tokens = TokenStream::new();
     while !input.is_empty() && !is_end(input) {
         if input.peek(Token![::]) {

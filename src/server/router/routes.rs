@@ -243,8 +243,11 @@ pub const fn prompt_arguments<const N: usize>(fields: &Fields) -> [PromptArgumen
     let mut arguments = [PromptArgument::new(""); N];
     let mut index = 0;
     while index < N {
-        let Field { name, description, node, has_default, .. } = fields.fields[index];
+        let Field { name, title, description, node, has_default, .. } = fields.fields[index];
         let mut argument = PromptArgument::new(name);
+        if let Some(title) = title {
+            argument = argument.title(title);
+        }
         if let Node::Names(names) = node.inner() {
             argument = argument.values(names.names);
         }

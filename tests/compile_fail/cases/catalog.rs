@@ -80,6 +80,11 @@ fn closing_brace(id: u8) -> u8 {
     id
 }
 
+#[resource("note:///{id}", size = 5)]
+fn template_with_size(id: u8) -> u8 {
+    id
+}
+
 #[resource("note:///{id}")]
 fn list_variable(id: [u8; 2]) -> u8 {
     1

@@ -16,10 +16,7 @@ enum Choice {
 struct Newtype(u8);
 
 #[derive(ToolArguments)]
-struct TitleOfArgument {
-    #[tool(title = "A")]
-    a: u8,
-}
+struct TitleOfNewtype(#[tool(title = "A")] u8);
 
 #[derive(FormContent)]
 struct HeaderOfForm {
