@@ -152,6 +152,18 @@ fn for_each_item(
     Ok(())
 }
 
+/// Returns the path of `#[tool(crate = path)]`. Ignores errors in other items.
+pub(crate) fn find_root(attributes: &[Attribute]) -> Option<Path> {
+    let mut root = None;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("tool")) {
+        let _ = attribute.parse_nested_meta(|meta| match meta.path.is_ident("crate") {
+            true => meta.value()?.call(Path::parse_mod_style).map(|path| root = Some(path)),
+            false => skip_value(&meta),
+        });
+    }
+    root
+}
+
 /// The items of `#[tool(…)]` on a type.
 const TYPE_ITEMS: &[&str] = &["description", "allow_unknown_fields", "crate"];
 

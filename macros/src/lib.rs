@@ -446,7 +446,6 @@ pub fn complete(attributes: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 fn derive(input: TokenStream, direction: Direction) -> TokenStream {
-    let input = syn::parse(input);
-    let expanded = input.and_then(|input| shape::expand(&input, direction));
+    let expanded = syn::parse(input).map(|input| shape::expand(&input, direction));
     expanded.unwrap_or_else(syn::Error::into_compile_error).into()
 }

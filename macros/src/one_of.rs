@@ -120,22 +120,27 @@ fn expand_strings(variants: &[Named<'_>], attributes: &TypeAttributes) -> Result
                 ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
             }
         ),
-        // An inherent function, because functions of traits cannot be `const`.
-        inherent: Some(quote!(
-            #[doc(hidden)]
-            #[allow(dead_code, unreachable_patterns)]
-            pub const fn __tool_name(&self) -> &'static ::core::primitive::str {
-                #name
-            }
-
-            #[doc(hidden)]
-            #[allow(dead_code, unreachable_patterns)]
-            pub const fn __tool_json(&self) -> &'static ::core::primitive::str {
-                #json
-            }
-        )),
+        inherent: Some(expand_names(&name, &json)),
         ..Generated::default()
     })
+}
+
+/// Generates the functions that return the name of a variant, as text and as JSON. The functions are inherent, because
+/// functions of traits cannot be `const`.
+pub(crate) fn expand_names(name: &TokenStream, json: &TokenStream) -> TokenStream {
+    quote!(
+        #[doc(hidden)]
+        #[allow(dead_code, unreachable_patterns)]
+        pub const fn __tool_name(&self) -> &'static ::core::primitive::str {
+            #name
+        }
+
+        #[doc(hidden)]
+        #[allow(dead_code, unreachable_patterns)]
+        pub const fn __tool_json(&self) -> &'static ::core::primitive::str {
+            #json
+        }
+    )
 }
 
 fn expand_tagged_union(variants: &[Named<'_>], tag: &LitStr, open: bool) -> Generated {

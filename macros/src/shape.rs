@@ -8,9 +8,9 @@ use syn::{
     TypeParamBound, parse_quote,
 };
 
-use crate::attributes::{Direction, TypeAttributes};
+use crate::attributes::{Direction, TypeAttributes, find_root};
 use crate::fields::{Fields, Value, option, refuse};
-use crate::one_of::expand_enum;
+use crate::one_of::{expand_enum, expand_names};
 use crate::root::default_root;
 use crate::scope::Scope;
 
@@ -33,13 +33,40 @@ pub(crate) struct Generated {
     pub(crate) form: Option<TokenStream>,
 }
 
-pub(crate) fn expand(input: &DeriveInput, direction: Direction) -> Result<TokenStream> {
+pub(crate) fn expand(input: &DeriveInput, direction: Direction) -> TokenStream {
     let scope = Scope::new(input, direction);
+    match generate(input, direction, &scope) {
+        Ok((generated, attributes)) => expand_implementations(input, &attributes, &generated, &scope),
+        Err(error) => {
+            let (error, refused) = (error.into_compile_error(), expand_refused(input, direction));
+            quote!(#error #refused)
+        }
+    }
+}
+
+/// Generates implementations for a type with an error, so that the error causes no error where the type is used. A value
+/// is a string for an enum of unit variants, and an object for any other type.
+fn expand_refused(input: &DeriveInput, direction: Direction) -> TokenStream {
+    let refuse = quote!(::core::result::Result::Err(__derived::no_variant()));
+    let mut generated = expand_object(&Fields::none(true));
+    generated.deserialize = refuse.clone();
+    generated.from_members = Some(refuse);
+    if let Data::Enum(data) = &input.data
+        && data.variants.iter().all(|variant| variant.fields.is_empty())
+    {
+        generated.node = quote!(__schema::Node::Names(&__schema::Names { names: &[], descriptions: &[] }));
+        generated.inherent = Some(expand_names(&quote!(""), &quote!("")));
+    }
+    let attributes = TypeAttributes { root: find_root(&input.attrs), ..TypeAttributes::default() };
+    expand_implementations(input, &attributes, &generated, &Scope::new(input, direction))
+}
+
+fn generate(input: &DeriveInput, direction: Direction, scope: &Scope) -> Result<(Generated, TypeAttributes)> {
     let (generated, attributes) = match &input.data {
         Data::Union(data) => return refuse(data.union_token.span(), "a union has no tag for its content"),
         Data::Enum(data) => {
             let attributes = TypeAttributes::parse(&input.attrs, true, true, direction)?;
-            (expand_enum(data, &attributes, &scope)?, attributes)
+            (expand_enum(data, &attributes, scope)?, attributes)
         }
         Data::Struct(data) => {
             let has_name = !matches!(data.fields, Kind::Unnamed(_));
@@ -50,7 +77,7 @@ pub(crate) fn expand(input: &DeriveInput, direction: Direction) -> Result<TokenS
                     attributes.rename_all,
                     attributes.open,
                     attributes.default.take(),
-                    &scope,
+                    scope,
                 )?),
                 Kind::Unit if direction == Direction::Encode => {
                     return refuse(input.ident.span(), "serde writes `null` for a unit struct: add `{}`");
@@ -58,7 +85,7 @@ pub(crate) fn expand(input: &DeriveInput, direction: Direction) -> Result<TokenS
                 Kind::Unit => expand_object(&Fields::none(attributes.open)),
                 Kind::Unnamed(fields) => match fields.unnamed.first() {
                     Some(field) if fields.unnamed.len() == 1 => {
-                        let value = Value::new(field, &scope)?;
+                        let value = Value::new(field, scope)?;
                         if value.is_member()
                             || value.description().is_some()
                             || attributes.open
@@ -85,7 +112,7 @@ pub(crate) fn expand(input: &DeriveInput, direction: Direction) -> Result<TokenS
     if direction == Direction::Form && (generated.form.is_none() || scope.is_generic()) {
         return refuse(input.ident.span(), "a form is a struct with named fields, without type parameters");
     }
-    Ok(expand_implementations(input, &attributes, &generated, &scope))
+    Ok((generated, attributes))
 }
 
 fn expand_object(fields: &Fields) -> Generated {
@@ -268,7 +295,8 @@ fn expand_arguments(
 /// Generates the implementation of `FormContent`.
 fn expand_form(input: &DeriveInput, generated: &Generated) -> TokenStream {
     let (name, form) = (&input.ident, &generated.form);
-    let (generics, arguments, conditions) = input.generics.split_for_impl();
+    let bounded = with_bounds(&input.generics, &[quote!(__schema::Schema)]);
+    let (generics, arguments, conditions) = bounded.split_for_impl();
     quote!(
         #[automatically_derived]
         impl #generics __schema::FormContent for #name #arguments #conditions {

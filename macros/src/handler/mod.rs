@@ -8,7 +8,7 @@ mod kind;
 mod router;
 mod signature;
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
 use syn::{Error, GenericParam, Ident, Result, Type};
@@ -105,16 +105,46 @@ fn handler_name(name: &Ident) -> Ident {
 
 /// Expands the attribute: the function itself, and three generated functions.
 pub(crate) fn expand(kind: Kind, attributes: TokenStream, item: TokenStream) -> TokenStream {
-    let generated = expand_handler(kind, attributes, item.clone()).unwrap_or_else(Error::into_compile_error);
+    let attributes = HandlerAttributes::parse(kind, attributes);
+    let root = attributes.as_ref().ok().and_then(|attributes| attributes.root.as_ref());
+    let root = root.map_or_else(default_root, |path| quote!(#path));
+    let expanded = attributes.and_then(|attributes| expand_handler(kind, attributes, item.clone(), &root));
+    let generated = expanded.unwrap_or_else(|error| {
+        let (error, refused) = (error.into_compile_error(), expand_refused(&item, &root));
+        quote!(#error #refused)
+    });
     quote!(#item #generated)
 }
 
-fn expand_handler(kind: Kind, attributes: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    let attributes = HandlerAttributes::parse(kind, attributes)?;
+/// Generates the functions that a router uses, so that the error of an attribute causes no error of the router. Returns
+/// `None` if the item is no function.
+fn expand_refused(item: &TokenStream, root: &TokenStream) -> Option<TokenStream> {
+    let mut tokens = item.clone().into_iter();
+    tokens.find(|token| matches!(token, TokenTree::Ident(word) if word == "fn"))?;
+    let Some(TokenTree::Ident(name)) = tokens.next() else { return None };
+    let (entry, handler) = (entry_name(&name), handler_name(&name));
+    Some(quote!(
+        #[doc(hidden)]
+        pub const fn #entry() -> #root::server::routes::Entry<'static> {
+            #root::server::routes::Entry::Refused
+        }
+
+        #[doc(hidden)]
+        pub const fn #handler<__C: ?::core::marker::Sized>() -> #root::server::routes::Handler<__C> {
+            #root::server::routes::Handler::Refused
+        }
+    ))
+}
+
+fn expand_handler(
+    kind: Kind,
+    attributes: HandlerAttributes,
+    item: TokenStream,
+    root: &TokenStream,
+) -> Result<TokenStream> {
     let signature: Signature = syn::parse2(item)?;
-    let root = attributes.root.as_ref().map_or_else(default_root, |path| quote!(#path));
     let roles = signature.parameters.iter().map(|parameter| Role::new(parameter, kind)).collect();
-    let handler = Handler { kind, attributes, signature, roles, root };
+    let handler = Handler { kind, attributes, signature, roles, root: root.clone() };
     handler.check()?;
     let (entry, call) = (handler.entry()?, handler.handler());
     Ok(quote!(#entry #call))

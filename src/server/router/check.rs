@@ -9,12 +9,15 @@ use crate::server::features::catalog::position;
 use crate::server::router::routes::{Completed, Entry};
 
 /// Checks that each completion names an argument or variable of the router, and that no two completions name the same
-/// argument or variable.
+/// argument or variable. A router with a refused entry is not checked, because the entry may have the argument.
 ///
 /// # Panics
 /// The router does not have the argument or variable of a completion, or two completions have the same argument or
 /// variable.
 pub const fn check(entries: &[Entry<'_>]) {
+    if position!(entries, |entry, index| matches!(entry, Entry::Refused)).is_some() {
+        return;
+    }
     let mut index = 0;
     while index < entries.len() {
         if let Entry::Completion(completed) = entries[index] {

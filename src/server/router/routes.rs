@@ -43,6 +43,8 @@ pub enum Entry<'t> {
     Template(ResourceTemplate<'t>),
     /// `#[complete]`: the argument of a prompt, or the variable of a template.
     Completion(Completed<'t>),
+    /// An attribute that is a compile error.
+    Refused,
 }
 
 /// The argument or variable that a function completes.
@@ -67,6 +69,8 @@ pub enum Handler<C: ?Sized> {
     Template(ResourceHandler<C>),
     /// The handler of completions.
     Completion(CompletionHandler<C>),
+    /// The handler of [`Entry::Refused`].
+    Refused,
 }
 
 /// The tables of a router. Entries and handlers of one kind have the same order.
@@ -138,6 +142,7 @@ impl Counts {
                 Entry::Resource(_) => counts.resources += 1,
                 Entry::Template(_) => counts.templates += 1,
                 Entry::Completion(_) => counts.completions += 1,
+                Entry::Refused => {}
             }
             index += 1;
         }
