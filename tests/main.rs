@@ -21,6 +21,7 @@ mod monitor;
 mod output_schemas;
 mod pair;
 mod router;
+mod schema_types;
 mod schemas;
 mod server;
 mod support;

@@ -44,8 +44,8 @@ pub(crate) fn expand(input: &DeriveInput, direction: Direction) -> TokenStream {
     }
 }
 
-/// Generates implementations for a type with an error, so that the error causes no error where the type is used. A value
-/// is a string for an enum of unit variants, and an object for any other type.
+/// Generates implementations for a type with an error, so that the error causes no error where the type is used. A
+/// value is a string for an enum of unit variants, and an object for any other type.
 fn expand_refused(input: &DeriveInput, direction: Direction) -> TokenStream {
     let refuse = quote!(::core::result::Result::Err(__derived::no_variant()));
     let mut generated = expand_object(&Fields::none(true));

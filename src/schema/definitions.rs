@@ -117,6 +117,13 @@ impl Definitions {
             | Node::Format(_, node)
             | Node::Array { items: node, .. }
             | Node::Map { values: node, .. } => self.visit(node),
+            Node::Tuple(elements) => {
+                let mut rest = *elements;
+                while let [element, tail @ ..] = rest {
+                    self.visit(element);
+                    rest = tail;
+                }
+            }
             Node::Object(fields) => self.visit_fields(fields.fields),
             Node::OneOf(one_of) => {
                 let mut rest = one_of.variants;

@@ -382,19 +382,23 @@ mod heapless_types {
 #[cfg(feature = "alloc")]
 mod alloc_types {
     use super::{Characters, List, is_within};
+    use alloc::borrow::{Cow, ToOwned};
     use alloc::boxed::Box;
-    use alloc::collections::BTreeMap;
+    use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
     use alloc::string::String;
     use alloc::vec::Vec;
 
     lists! {
         [T] Vec<T>;
         [T] Box<[T]>;
+        [T] VecDeque<T>;
+        [T] BTreeSet<T>;
         [K, V] BTreeMap<K, V>;
     }
 
     #[cfg(feature = "std")]
     lists! {
+        [T, S] std::collections::HashSet<T, S>;
         [K, V, S] std::collections::HashMap<K, V, S>;
     }
 
@@ -405,6 +409,12 @@ mod alloc_types {
     }
 
     impl<T: Characters + ?Sized> Characters for Box<T> {
+        fn has_length(&self, shortest: usize, longest: Option<usize>) -> bool {
+            (**self).has_length(shortest, longest)
+        }
+    }
+
+    impl<T: Characters + ToOwned + ?Sized> Characters for Cow<'_, T> {
         fn has_length(&self, shortest: usize, longest: Option<usize>) -> bool {
             (**self).has_length(shortest, longest)
         }

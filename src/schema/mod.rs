@@ -69,6 +69,9 @@
 //!   # Ok::<(), json::TypedError>(())
 //!   ```
 //!
+//! - A set accepts a repeated element, although its schema has `uniqueItems`. An IP address is a string, and the decoder
+//!   refuses a string that is no address.
+//!
 //! # Any JSON
 //!
 //! A field of the type [`Json`] accepts any value and borrows its text, without a heap. With a heap, a field may also
@@ -220,6 +223,34 @@
 //! A schema counts characters, and the capacity of a `String` counts bytes. The decoder refuses a string with more
 //! bytes. A character has up to four bytes, so a `max_length` of a quarter of the capacity avoids the difference.
 //!
+//! # Sets, tuples, paths and addresses
+//!
+//! A `BTreeSet` or `HashSet` is an array. A tuple of two to four values is an array with a type for each element; for
+//! elements of one type, `[T; 2]` has the simpler schema. A path is a string. `Cow`, `Box`, `Rc` and `Arc` have the
+//! schema of their content; to decode an `Rc` or `Arc`, enable the feature `rc` of serde.
+//!
+//! ```
+//! # #[cfg(feature = "std")] {
+//! use mcp_proto::ToolArguments;
+//! use std::collections::BTreeSet;
+//! use std::net::IpAddr;
+//! use std::path::PathBuf;
+//!
+//! #[derive(ToolArguments)]
+//! struct Export {
+//!     file: PathBuf,
+//!     tags: BTreeSet<String>,
+//!     /// A name and a number of copies.
+//!     pages: Vec<(String, u8)>,
+//!     printer: Option<IpAddr>,
+//! }
+//! assert!(Export::INPUT_SCHEMA.contains(r#""tags":{"type":"array","items":{"type":"string"},"uniqueItems":true}"#));
+//! # }
+//! ```
+//!
+//! A `Duration` has no schema, because serde decodes it from an object of seconds and nanoseconds. Take a number whose
+//! name has the unit, such as `timeout_ms: u32`.
+//!
 //! # Types of other crates
 //!
 //! A field may have any type that implements `Deserialize`. The attribute `schema` then gives a [`Node`] that describes
@@ -232,12 +263,12 @@
 //!
 //! #[derive(ToolArguments)]
 //! struct Dial {
-//!     #[tool(schema = Node::string(7, Some(15)))]
-//!     address: core::net::Ipv4Addr,
+//!     #[tool(schema = Node::string(9, Some(21)))]
+//!     address: core::net::SocketAddrV4,
 //!     #[tool(schema = Node::integer(1, 65535))]
 //!     port: Option<core::num::NonZeroU16>,
 //! }
-//! # assert!(Dial::INPUT_SCHEMA.contains(r#""address":{"type":"string","minLength":7,"maxLength":15}"#));
+//! # assert!(Dial::INPUT_SCHEMA.contains(r#""address":{"type":"string","minLength":9,"maxLength":21}"#));
 //! # assert!(Dial::INPUT_SCHEMA.contains(r#""port":{"type":["integer","null"],"minimum":1,"maximum":65535}"#));
 //! ```
 #![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
@@ -251,6 +282,7 @@ pub(crate) mod form;
 mod json_text;
 mod node;
 pub(crate) mod text;
+mod types;
 
 #[cfg(feature = "alloc")]
 pub use crate::json::schema_check::{SchemaViolation, check};
@@ -355,71 +387,4 @@ impl<T: Schema> Schema for [T] {
 
 impl<T: Schema, const N: usize> Schema for [T; N] {
     const NODE: Node = Node::array(&T::NODE, N, Some(N));
-}
-
-#[cfg(feature = "heapless")]
-mod heapless_types {
-    use super::{Node, Schema};
-    use heapless::index_map::IndexMap;
-    use heapless::linear_map::LinearMap;
-    use heapless::{String, Vec};
-
-    /// The schema permits at most `N` characters, because a longer string has more than `N` bytes.
-    impl<const N: usize> Schema for String<N> {
-        const NODE: Node = Node::string(0, Some(N));
-    }
-
-    impl<T: Schema, const N: usize> Schema for Vec<T, N> {
-        const NODE: Node = Node::array(&T::NODE, 0, Some(N));
-    }
-
-    impl<K: Schema, V: Schema, const N: usize> Schema for LinearMap<K, V, N> {
-        const NODE: Node = Node::map(&K::NODE, &V::NODE, Some(N));
-    }
-
-    impl<K: Schema, V: Schema, S, const N: usize> Schema for IndexMap<K, V, S, N> {
-        const NODE: Node = Node::map(&K::NODE, &V::NODE, Some(N));
-    }
-}
-
-#[cfg(feature = "alloc")]
-mod alloc_types {
-    use super::{Node, Schema};
-    use alloc::boxed::Box;
-    use alloc::collections::BTreeMap;
-    use alloc::string::String;
-    use alloc::vec::Vec;
-
-    impl<K: Schema, V: Schema> Schema for BTreeMap<K, V> {
-        const NODE: Node = Node::map(&K::NODE, &V::NODE, None);
-    }
-
-    #[cfg(feature = "std")]
-    impl<K: Schema, V: Schema, S> Schema for std::collections::HashMap<K, V, S> {
-        const NODE: Node = Node::map(&K::NODE, &V::NODE, None);
-    }
-
-    impl Schema for String {
-        const NODE: Node = str::NODE;
-    }
-
-    impl<T: Schema> Schema for Vec<T> {
-        const NODE: Node = <[T]>::NODE;
-    }
-
-    impl<T: Schema> Schema for Box<[T]> {
-        const NODE: Node = <[T]>::NODE;
-    }
-
-    impl Schema for Box<str> {
-        const NODE: Node = str::NODE;
-    }
-
-    impl<T: Schema> Schema for Box<T> {
-        const NODE: Node = T::NODE;
-
-        fn absent() -> Option<Self> {
-            T::absent().map(Box::new)
-        }
-    }
 }

@@ -46,7 +46,11 @@ pub enum Node {
         fewest: usize,
         /// The maximum number of elements.
         most: Option<usize>,
+        /// Whether no two elements are equal.
+        unique: bool,
     },
+    /// An array with one element for each of these descriptions.
+    Tuple(&'static [&'static Node]),
     /// An object.
     Object(&'static Fields),
     /// An object without fixed member names. All values have one type: see [`map`](Node::map).
@@ -193,7 +197,13 @@ impl Node {
     /// Creates the node of an array with limits for its length.
     #[must_use]
     pub const fn array(items: &'static Node, fewest: usize, most: Option<usize>) -> Node {
-        Node::Array { items, fewest, most }
+        Node::Array { items, fewest, most, unique: false }
+    }
+
+    /// Creates the node of an array without equal elements.
+    #[must_use]
+    pub const fn set(items: &'static Node) -> Node {
+        Node::Array { items, fewest: 0, most: None, unique: true }
     }
 
     /// Creates the node of an object without fixed member names. All values have one type.
@@ -360,8 +370,8 @@ impl Node {
             Node::String { longest, .. } => {
                 Node::String { shortest: least, longest: within(least, greatest, longest) }
             }
-            Node::Array { items, most, .. } => {
-                Node::Array { items, fewest: least, most: within(least, greatest, most) }
+            Node::Array { items, most, unique, .. } => {
+                Node::Array { items, fewest: least, most: within(least, greatest, most), unique }
             }
             Node::Map { names, values, most, .. } => {
                 Node::Map { names, values, fewest: least, most: within(least, greatest, most) }

@@ -154,7 +154,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
             Node::Boolean => "boolean",
             Node::Integer { .. } => "integer",
             Node::Number { .. } => "number",
-            Node::Array { .. } => "array",
+            Node::Array { .. } | Node::Tuple(_) => "array",
             Node::Object(_) | Node::Map { .. } | Node::OneOf(_) => "object",
             _ => "string",
         };
@@ -184,11 +184,15 @@ impl<const LENGTH: usize> Text<LENGTH> {
             Node::String { shortest, longest } => {
                 self.bounds("minLength", *shortest, "maxLength", *longest);
             }
-            Node::Array { items, fewest, most } => {
+            Node::Array { items, fewest, most, unique } => {
                 self.json.key("items");
                 self.schema(items, PLAIN);
                 self.bounds("minItems", *fewest, "maxItems", *most);
+                if *unique {
+                    self.raw_member("uniqueItems", Some("true"));
+                }
             }
+            Node::Tuple(elements) => self.elements(elements),
             Node::Map { names, values, fewest, most } => {
                 if !names.is_any_string() {
                     self.json.key("propertyNames");
@@ -202,6 +206,21 @@ impl<const LENGTH: usize> Text<LENGTH> {
             Node::Object(fields) => self.fields(fields, context.tag),
             _ => {}
         }
+    }
+
+    const fn elements(&mut self, elements: &[&Node]) {
+        self.json.key("prefixItems");
+        self.json.open(b'[');
+        let mut rest = elements;
+        while let [element, tail @ ..] = rest {
+            self.json.element();
+            self.schema(element, PLAIN);
+            rest = tail;
+        }
+        self.json.close(b']');
+        // Readers of older dialects ignore `prefixItems`, and some of them require `items`.
+        self.raw_member("items", Some("{}"));
+        self.bounds("minItems", elements.len(), "maxItems", Some(elements.len()));
     }
 
     const fn raw_member(&mut self, key: &str, json: Option<&str>) {

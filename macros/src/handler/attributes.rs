@@ -114,7 +114,8 @@ impl HandlerAttributes {
     }
 }
 
-/// Parses `= …` up to the next comma. Whether `syn` parses array expressions depends on features that other crates enable.
+/// Parses `= …` up to the next comma. Whether `syn` parses array expressions depends on features that other crates
+/// enable.
 fn parse_constant(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
     let input = meta.value()?;
     let value = take_until(input, |input| input.peek(Token![,]))?;

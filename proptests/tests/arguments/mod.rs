@@ -116,6 +116,7 @@ agree! {
 agree! {
     no_value:
     maps_have_names_and_values_of_one_type: Maps,
+    types_of_the_standard_library_have_schemas: Standard<'_>,
     recursive_types_are_accepted_at_every_depth: Tree<'_>,
     definitions_are_accepted_where_they_are_used: Forest<'_>,
 }

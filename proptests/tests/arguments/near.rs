@@ -145,6 +145,11 @@ fn fitting(schema: &Value, scope: Scope<'_>) -> BoxedStrategy<Value> {
                 .prop_map(|letters| Value::from(letters.into_iter().collect::<String>()));
             prop_oneof![10 => good, 1 => select(&STRINGS[..]).prop_map(Value::from)].boxed()
         }
+        "array" if schema.get("prefixItems").is_some() => {
+            let elements: Vec<_> = schema["prefixItems"].as_array().unwrap().iter().map(near).collect();
+            let less = elements[1..].to_vec();
+            prop_oneof![15 => elements, 1 => less].prop_map(Value::from).boxed()
+        }
         "array" => {
             let fewest = least("minItems");
             let most = schema["maxItems"].as_u64().map_or(fewest + 2, |it| it as usize);

@@ -1,6 +1,8 @@
 //! Argument types of every kind that can be derived.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
 
 use mcp_proto::schema::Node;
 use mcp_proto::{Decimal, ToolArguments};
@@ -35,6 +37,21 @@ pub(crate) struct Everything<'a> {
     boxed: Box<Option<Place>>,
     draw: Draw<'a>,
     r#type: Option<Draw<'a>>,
+}
+
+/// Tuples, and types of the standard library.
+#[derive(Debug, ToolArguments)]
+#[allow(dead_code)]
+pub(crate) struct Standard<'a> {
+    pair: (u8, bool),
+    legs: Vec<(Speed, i8, Option<Place>)>,
+    maybe: Option<(i64, String, f64, u8)>,
+    #[tool(min_length = 1, max_length = 3)]
+    name: Cow<'a, str>,
+    file: PathBuf,
+    folder: Option<&'a Path>,
+    #[tool(max_items = 2)]
+    queue: VecDeque<bool>,
 }
 
 /// Speed of the motion.
