@@ -191,7 +191,7 @@ impl Requests {
         let request = request.clone();
         if request.responses == 0 {
             self.in_flight.remove(key);
-            if self.finished.len() < LIMIT {
+            if self.finished.len() < LIMIT && self.finished_tokens.len() < LIMIT {
                 *self.finished.entry(key.to_string()).or_default() |= !request.is_stateless;
                 self.finished_tokens.extend(request.token.clone());
             } else {
@@ -272,6 +272,38 @@ impl Requests {
     pub(super) fn keep_token(&mut self, token: &Option<String>) {
         if self.task_tokens.len() < LIMIT {
             self.task_tokens.extend(token.clone());
+        } else {
+            self.is_incomplete = true;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_tokens_have_a_limit() {
+        let mut requests = Requests::default();
+        for number in 0..=LIMIT {
+            requests.insert(
+                key(Json::trusted(b"1")),
+                Request { token: Some(number.to_string()), ..Request::default() },
+            );
+            requests.respond("1");
+        }
+        assert_eq!(requests.finished_tokens.len(), LIMIT);
+        assert_eq!(requests.had_token("0"), None, "the last token is missing, so no token is judged");
+    }
+
+    #[test]
+    fn a_token_of_a_task_beyond_the_limit_is_not_judged() {
+        let mut requests = Requests::default();
+        requests.insert("1".to_string(), Request { token: Some("late".to_string()), ..Request::default() });
+        requests.respond("1");
+        (0..LIMIT).for_each(|number| requests.keep_token(&Some(number.to_string())));
+        assert_eq!(requests.had_token("late"), Some(true));
+        requests.keep_token(&Some("late".to_string()));
+        assert_eq!(requests.had_token("late"), None);
     }
 }
