@@ -9,7 +9,7 @@ use crate::error::SendError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
 use crate::json::{Json, WriteBody, Writer};
 use crate::peer::lifecycle::State;
-use crate::peer::request::{Flags, Inbound, Outbound, Request};
+use crate::peer::request::{Flags, Outbound, Request};
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
 use crate::protocol::input::{Input, To};
@@ -20,7 +20,6 @@ use crate::rpc;
 use crate::server::Server;
 use crate::server::in_flight_hooks::WITH_OUTBOUND;
 use crate::server::pending_event::ResponseKind;
-use crate::server::request_context::Context;
 use crate::server::server_state::{NegotiatedSession, ServerState};
 use crate::server::session::OutboundSession;
 use crate::time::Millis;
@@ -107,6 +106,13 @@ impl<'a> Response<'a> {
     }
 }
 
+/// The session that gets a request, with its revision and capabilities.
+struct Recipient {
+    session: SessionKey,
+    routing: Routing,
+    to: To,
+}
+
 impl Server<'_> {
     /// Sends a request to a client of the handshake era.
     ///
@@ -153,11 +159,14 @@ impl Server<'_> {
     /// [`Event::Writable`](crate::server::Event::Writable) reports new space. [`SendError::Unwritable`]: the request
     /// exceeds the size limit of a response. [`SendError::Invalid`]: the request is not valid.
     pub fn request(&mut self, input: &dyn Input, options: RequestOptions) -> Result<Ticket, SendError> {
-        let (session, to) = self.recipient(options, self.ready_session())?;
+        let recipient = self.recipient(options, self.ready_session())?;
+        let to = recipient.to;
         if !input.fits(to.revision, to.client) {
             return Err(SendError::Unsupported);
         }
-        self.send_request(session, input.method(), options, &mut |out: &mut Writer<'_>| input.write(to, out))
+        self.send_request(recipient, input.method(), options, &mut |out: &mut Writer<'_>| {
+            input.write(to, out)
+        })
     }
 
     /// Pings a client of the handshake era. Allowed as soon as the server has responded to `initialize`.
@@ -172,8 +181,8 @@ impl Server<'_> {
     pub fn ping(&mut self, options: RequestOptions) -> Result<Ticket, SendError> {
         let connected = matches!(self.state(), State::Negotiated | State::Serving | State::Ready);
         let current = self.state.peer.session.filter(|_| connected).ok_or(SendError::NotConnected);
-        let (session, _) = self.recipient(options, current)?;
-        self.send_request(session, methods::PING.name, options, &mut |_: &mut Writer<'_>| true)
+        let recipient = self.recipient(options, current)?;
+        self.send_request(recipient, methods::PING.name, options, &mut |_: &mut Writer<'_>| true)
     }
 
     /// Cancels a request that the server sent. The ticket becomes invalid. The server sends `notifications/cancelled`
@@ -198,57 +207,49 @@ impl Server<'_> {
         self.state.peer.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
     }
 
-    /// Returns the session that gets a request, with its revision and capabilities: the session of the related request,
-    /// or the current session. `current` is the state of the current session.
+    /// Returns the recipient of a request: the session of the related request, or the current session. `current` is the
+    /// state of the current session.
     ///
     /// The server does not have the state of other sessions. The related request shows that its session is open.
     fn recipient(
-        &self,
+        &mut self,
         options: RequestOptions,
         current: Result<NegotiatedSession, SendError>,
-    ) -> Result<(SessionKey, To), SendError> {
-        let key = self.state.session_key;
-        let related = options.during.and_then(|during| self.state.peer.in_flight.deferred(during));
-        let is_other = |inbound: &&Inbound<Context>| {
-            inbound.context.revision().era() == Era::Handshake && inbound.owner() != key.stream()
-        };
-        match related.filter(is_other) {
-            Some(_) if matches!(self.state(), State::Draining | State::Closed) => {
-                Err(SendError::NotConnected)
+    ) -> Result<Recipient, SendError> {
+        const KIND: OutboundMessageKind = OutboundMessageKind::Request;
+        let (mut session, mut routing) = (self.state.session_key, self.state.session_routing(KIND));
+        if let Some(during) = options.during {
+            let Some(inbound) = self.state.peer.in_flight.deferred(during) else {
+                // `reply` succeeds only for a call that has become a task. Refuse the request, which would need the
+                // metadata of the task.
+                return Err(self.reply(during).err().unwrap_or(SendError::Unsupported));
+            };
+            // In the stateless era servers send no requests.
+            if inbound.context.revision().era() == Era::Stateless {
+                return Err(SendError::Unsupported);
             }
-            Some(inbound) => {
+            routing = Routing::on_stream(KIND, inbound.stream);
+            if inbound.owner() != session.stream() {
+                if matches!(self.state(), State::Draining | State::Closed) {
+                    return Err(SendError::NotConnected);
+                }
+                session = inbound.owner().session();
                 let to = To { revision: inbound.context.revision(), client: inbound.context.capabilities };
-                Ok((inbound.owner().session(), to))
-            }
-            None => {
-                let NegotiatedSession { revision, capabilities, .. } = current?;
-                Ok((key, To { revision, client: capabilities }))
+                return Ok(Recipient { session, routing, to });
             }
         }
+        let NegotiatedSession { revision, capabilities, .. } = current?;
+        Ok(Recipient { session, routing, to: To { revision, client: capabilities } })
     }
 
     fn send_request(
         &mut self,
-        session: SessionKey,
+        recipient: Recipient,
         method: &str,
         options: RequestOptions,
         params: &mut dyn WriteBody,
     ) -> Result<Ticket, SendError> {
-        let routing = match options.during {
-            None => self.state.session_routing(OutboundMessageKind::Request),
-            Some(during) => {
-                match self.state.peer.in_flight.deferred(during) {
-                    // In the stateless era servers send no requests.
-                    Some(inbound) if inbound.context.revision().era() == Era::Stateless => {
-                        return Err(SendError::Unsupported);
-                    }
-                    Some(inbound) => Routing::on_stream(OutboundMessageKind::Request, inbound.stream),
-                    // `reply` succeeds only for a call that has become a task. Refuse the request, which would need the
-                    // metadata of the task.
-                    None => return Err(self.reply(during).err().unwrap_or(SendError::Unsupported)),
-                }
-            }
-        };
+        let Recipient { session, routing, .. } = recipient;
         self.state.ensure_message_space()?;
         let timeout = options.timeout.unwrap_or(self.state.config.limits.request_timeout);
         let flags = if options.progress { Flags::PROGRESS } else { Flags::NONE };

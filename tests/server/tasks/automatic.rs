@@ -211,6 +211,18 @@ fn call_that_has_become_a_task_sends_no_requests() {
     host.reply(|reply| reply.text("done"));
     assert_eq!(host.server.request(&FORM, options), Err(SendError::Gone));
     assert!(host.take().is_empty());
+    // Neither does a call of the stateless era, with or without a session.
+    let mut host = Host::automatic(table());
+    for _ in 0..2 {
+        host.call("optional", DECLARED);
+        let options = RequestOptions::DEFAULT.during(*host.deferred.as_ref().unwrap().last().unwrap());
+        assert_eq!(host.server.request(&FORM, options), Err(SendError::Unsupported));
+        host.at(host.now.0 + 2000);
+        assert_eq!(host.server.request(&FORM, options), Err(SendError::Unsupported));
+        assert_eq!(host.server.ping(options), Err(SendError::Unsupported));
+        host.take();
+        host = host.session("2025-11-25");
+    }
 }
 
 #[test]
