@@ -84,7 +84,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
             let parsed = self.parse();
             let has_request = parsed.is_ok() && !self.http.takes_input();
             self.run_machines(parsed)?;
-            self.stream.write_all(&self.output)?;
+            let stall = self.shared.config.get_times().stall;
+            write_all(&mut self.stream, &self.output, stall, || self.shared.now())?;
             let is_open = match self.http.status() {
                 ConnectionStatus::Open if !self.http.takes_input() => continue,
                 ConnectionStatus::Closed => return Ok(()),
@@ -264,4 +265,66 @@ impl<H> Drop for OpenConnection<'_, '_, H> {
 
 fn duration(time: Millis) -> Duration {
     Duration::from_millis(time.0)
+}
+
+/// Writes all bytes. Fails if the client reads nothing for the time `stall`. After this time, also fails if the client
+/// has read fewer than 1,000 bytes per second, because it could otherwise keep the connection with single bytes.
+fn write_all(
+    stream: &mut impl Write,
+    bytes: &[u8],
+    stall: Millis,
+    now: impl Fn() -> Millis,
+) -> io::Result<()> {
+    let mut rest = bytes;
+    // One millisecond for each byte.
+    let until = now().plus(stall).plus(Millis(u64::try_from(bytes.len()).unwrap_or(u64::MAX)));
+    while !rest.is_empty() {
+        match stream.write(rest) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(length) => rest = rest.get(length..).unwrap_or_default(),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if !rest.is_empty() && now() >= until {
+            return Err(ErrorKind::TimedOut.into());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// A client that reads this number of bytes each second.
+    struct SlowClient<'c>(usize, &'c Cell<Millis>);
+
+    impl Write for SlowClient<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.1.set(self.1.get().plus(Millis::seconds(1)));
+            Ok(bytes.len().min(self.0))
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Returns the result of a write to a client with this rate, and the time of the write in seconds.
+    fn write_to(rate: usize, bytes: usize) -> (Result<(), ErrorKind>, u64) {
+        let clock = Cell::new(Millis::ZERO);
+        let (mut client, bytes) = (SlowClient(rate, &clock), vec![b'x'; bytes]);
+        let result = write_all(&mut client, &bytes, Millis::seconds(30), || clock.get());
+        (result.map_err(|error| error.kind()), clock.get().0 / 1000)
+    }
+
+    #[test]
+    fn write_to_a_client_below_the_minimum_rate_fails() {
+        assert_eq!(write_to(1, 30), (Ok(()), 30));
+        assert_eq!(write_to(1_000, 100_000), (Ok(()), 100));
+        assert_eq!(write_to(1, WRITE_SIZE), (Err(ErrorKind::TimedOut), 30 + 132));
+        assert_eq!(write_to(0, 1), (Err(ErrorKind::WriteZero), 1));
+    }
 }

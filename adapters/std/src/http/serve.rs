@@ -212,6 +212,10 @@ impl<'i> Serve<'i> {
     /// has waited for a request for the longest time. If none waits, a new connection waits until another connection
     /// ends.
     ///
+    /// The connection of a client that reads nothing for the time [`HttpTimes::stall`](crate::http::HttpTimes::stall)
+    /// closes. Beyond this time, a client must read at least 1,000 bytes per second of what the server writes at once,
+    /// about 128 KiB.
+    ///
     /// A panic of the handler, or of a [hook](Serve::hook), fails only its request (-32603).
     ///
     /// ```no_run
