@@ -176,7 +176,8 @@
 //!
 //! The service runs inside of a tokio runtime with its timer enabled. The service has one lock and no central task: the
 //! task of a request runs the state machine and the handler. An immediate response of the handler needs no other task.
-//! One further task sleeps until the next deadline, and runs the commands of handles.
+//! One further task sleeps until the next deadline, and runs the commands of handles. [`Serve::service`] starts this
+//! task inside of a runtime, and otherwise the first request does.
 //!
 //! # Shutdown
 //!

@@ -3,6 +3,7 @@
 use mcp_proto::server::{Event, ServerConfig};
 use mcp_proto_handles::{HttpAccess, HttpMachines, HttpMemory, ServeError, ServerSettings, Stop};
 use mcp_proto_tokio::ServerHandle;
+use tokio::runtime::Handle;
 
 use crate::service::McpService;
 use crate::shared::Shared;
@@ -79,6 +80,9 @@ impl Serve {
     /// The handler receives every event, one at a time. Long work belongs in a task: [`ServerHandle::run`]. A panic of
     /// the handler, or of a [hook](Serve::hook), fails only its request (-32603).
     ///
+    /// Inside of a tokio runtime, the server runs at once. Otherwise the server runs from the first request on: until
+    /// then, a [`Stop`] has no effect, and methods of [handles](McpService::handle) that wait do not return.
+    ///
     /// # Errors
     /// The configuration is invalid.
     pub fn service(
@@ -95,7 +99,11 @@ impl Serve {
         let memory = HttpMemory { exchanges, event_streams, sessions, replay, longest_answer };
         let machines = HttpMachines::new(server, access, memory);
         let handler = Box::new(handler);
-        Ok(McpService::new(Shared::new(machines, workers, requests, hooks, handler, self.stop.as_ref())))
+        let shared = Shared::new(machines, workers, requests, hooks, handler, self.stop.as_ref());
+        if Handle::try_current().is_ok() {
+            shared.with(|machines, _| machines.start_timer(&shared));
+        }
+        Ok(McpService::new(shared))
     }
 }
 

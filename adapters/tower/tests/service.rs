@@ -12,7 +12,7 @@ use http::Request;
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full};
 use mcp_proto::server::{Change, Event};
-use mcp_proto_tower::{HttpAccess, McpService, ResponseBody, Serve, ServerHandle};
+use mcp_proto_tower::{HttpAccess, McpService, ResponseBody, Serve, ServerHandle, Stop};
 use tower_service::Service;
 
 use crate::support::{CONFIG, HTTP, LIMIT, Report, call_body, call_fields, service};
@@ -88,6 +88,20 @@ async fn deferred_response_arrives() {
     let body = response.into_body().collect().await.unwrap().to_bytes();
     assert!(String::from_utf8_lossy(&body).contains("done"));
     assert_eq!(mcp.open_exchanges(), 0);
+}
+
+#[tokio::test]
+async fn handle_and_switch_work_before_the_first_request() {
+    let stop = Stop::new();
+    let (mut mcp, _reports) = service(Serve::new(&CONFIG).stopped_by(&stop), HttpAccess::new(&HTTP));
+    let handle = mcp.handle();
+    let watched = tokio::time::timeout(LIMIT, handle.is_watched("file:///a")).await;
+    assert_eq!(watched.expect("the server runs"), Ok(false));
+    stop.within(Duration::ZERO);
+    // The server closes although no request runs the machines.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let response = mcp.call(call("echo")).await.unwrap();
+    assert_eq!(response.status(), 503);
 }
 
 #[tokio::test]
