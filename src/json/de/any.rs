@@ -48,6 +48,6 @@ impl<'de> Visitor<'de> for Any {
     }
 
     fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Json<'de>, E> {
-        Json::parse(text.as_bytes()).map_err(|_| E::custom("not a valid JSON text"))
+        Json::parse(text.as_bytes()).map_err(|_| E::custom("not valid JSON"))
     }
 }

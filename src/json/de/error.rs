@@ -17,12 +17,14 @@ const MESSAGE: usize = 88;
 const SHOWN: usize = 24;
 
 /// A decoding error: the text does not fit the type. An example is `` `motor[2].speed`: expected an integer from 0 to
-/// 255, found "fast" ``. A long message is cut at its end, a long path at its start.
+/// 255, found "fast" ``. A long message is cut at its end, a long path at its start. The character `…` marks the cut.
 #[derive(Clone, Copy)]
 pub struct TypedError {
     /// The message at the start and the path at the end. The path grows backwards, because each new step precedes it.
     bytes: [u8; CAPACITY],
     message: u8,
+    /// Whether the message lacks its end.
+    message_cut: bool,
     path: u8,
     /// Whether the path lacks its first steps.
     cut: bool,
@@ -37,7 +39,7 @@ impl TypedError {
         core::str::from_utf8(self.bytes.get(start..).unwrap_or_default()).unwrap_or_default()
     }
 
-    /// Returns the message.
+    /// Returns the message. A message that is too long lacks its end.
     #[must_use]
     pub fn message(&self) -> &str {
         let message = self.bytes.get(..usize::from(self.message)).unwrap_or_default();
@@ -85,7 +87,13 @@ impl TypedError {
 
 impl From<PathlessError> for TypedError {
     fn from(error: PathlessError) -> TypedError {
-        let mut typed = TypedError { bytes: [0; CAPACITY], message: error.length, path: 0, cut: false };
+        let mut typed = TypedError {
+            bytes: [0; CAPACITY],
+            message: error.length,
+            message_cut: error.cut,
+            path: 0,
+            cut: false,
+        };
         if let Some(message) = typed.bytes.first_chunk_mut() {
             *message = error.bytes;
         }
@@ -98,12 +106,14 @@ impl From<PathlessError> for TypedError {
 pub(super) struct PathlessError {
     bytes: [u8; MESSAGE],
     length: u8,
+    /// Whether the message lacks its end.
+    cut: bool,
 }
 
 impl PathlessError {
     #[inline(never)]
     pub(super) fn new(message: &dyn WriteText) -> PathlessError {
-        let mut error = PathlessError { bytes: [0; MESSAGE], length: 0 };
+        let mut error = PathlessError { bytes: [0; MESSAGE], length: 0, cut: false };
         message.pieces(&mut |piece| error.append(piece));
         error
     }
@@ -122,6 +132,7 @@ impl PathlessError {
         let places = self.bytes.iter_mut().skip(start);
         places.zip(kept.bytes()).for_each(|(place, byte)| *place = byte);
         self.length = start.saturating_add(kept.len()) as u8;
+        self.cut |= kept.len() < piece.len();
     }
 
     /// Creates the error for a value of another type or out of bounds.
@@ -177,7 +188,9 @@ impl WriteText for Shown<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         let shown = cut(self.0, SHOWN);
         put(shown);
-        put(if shown.len() < self.0.len() { "…" } else { "" });
+        if shown.len() < self.0.len() {
+            put("…");
+        }
     }
 }
 
@@ -255,6 +268,9 @@ impl WriteText for TypedError {
             (cut, self.path(), "`: ").pieces(put);
         }
         put(self.message());
+        if self.message_cut {
+            put("…");
+        }
     }
 }
 

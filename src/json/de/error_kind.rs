@@ -14,7 +14,7 @@ pub(super) enum ErrorKind<'de> {
 
 impl ErrorKind<'_> {
     /// The text is not valid JSON.
-    pub(super) const BROKEN: ErrorKind<'static> = ErrorKind::Message("not a valid JSON text");
+    pub(super) const BROKEN: ErrorKind<'static> = ErrorKind::Message("not valid JSON");
 }
 
 impl From<ErrorKind<'_>> for PathlessError {

@@ -194,6 +194,25 @@ fn long_errors_are_cut() {
     assert_eq!(error.path(), "[0].a long name, but not too long.inner");
     assert!(error.message().starts_with("expected an integer from 0 to 255, found \"ä"));
     assert!(size_of::<TypedError>() < 128);
+    for (length, end) in [(87, ""), (88, ""), (89, "…"), (200, "…")] {
+        let error = TypedError::new(&&*"a".repeat(length));
+        assert_eq!(error.to_string(), "a".repeat(length.min(88)) + end);
+        assert_eq!(error.message().len(), length.min(88));
+    }
+    let error = TypedError::new(&(&*("a".repeat(86) + "😀"), "b"));
+    assert_eq!(error.to_string(), "a".repeat(86) + "b…");
+    #[derive(Debug, Deserialize)]
+    enum Unit {
+        Milligram,
+        Microgram,
+        Kilogram,
+        Tonne,
+        Megatonne,
+    }
+    assert_eq!(
+        decoded::<Unit>("\"gram\"").unwrap_err(),
+        "unknown value `gram`, expected one of `Milligram`, `Microgram`, `Kilogram`, `Tonne`, `Me…"
+    );
 }
 
 #[test]
