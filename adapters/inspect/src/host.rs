@@ -11,6 +11,7 @@ use mcp_proto_std::{InputResponse, Printable, ServerRequest};
 
 use crate::options::Arguments;
 use crate::quoted;
+use crate::terminal::Output;
 
 /// The values of `--answer`, and the names of the fields that the server has requested.
 #[derive(Debug, Clone)]
@@ -134,9 +135,11 @@ fn value(field: &FieldView<'_>, text: &str) -> String {
     }
 }
 
-/// Shows a prompt and reads a line from the terminal. Returns `None` if stdin is not a terminal, or has ended.
+/// Shows a prompt and reads a line from the terminal. Returns `None` if stdin is not a terminal, or has ended. Also
+/// returns `None` with `--json` and `--quiet`, because stdout is not for prompts.
 fn prompt_user(what: &str) -> Option<String> {
-    if !std::io::stdin().is_terminal() {
+    let output = Output::get();
+    if output.json || output.quiet || !std::io::stdin().is_terminal() {
         return None;
     }
     crate::terminal::write(&format!("  {}? ", Printable(what)));

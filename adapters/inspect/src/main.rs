@@ -26,6 +26,7 @@ mod content;
 mod host;
 mod observed;
 mod options;
+mod results;
 mod schema_type;
 mod show;
 mod skill;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    arguments.output.set();
     let outcome = match arguments.mode {
         Mode::Inspect => inspect(&arguments),
         Mode::Check if arguments.is_url() => check::check_url(&arguments),
@@ -70,7 +72,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(why) => {
-            note!("mcp-inspect: {why}");
+            terminal::fail(&why);
             ExitCode::FAILURE
         }
     }
@@ -87,7 +89,7 @@ fn inspect(arguments: &Arguments) -> Result<ExitCode, String> {
     let Some(web) = web else { return outcome };
     web.close();
     let code = outcome.unwrap_or_else(|why| {
-        note!("mcp-inspect: {why}");
+        terminal::fail(&why);
         ExitCode::FAILURE
     });
     note!("mcp-inspect: the session has ended; press Enter to close its page");

@@ -3,9 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_proto::monitor::{Monitor, Requirement, Sender, Violation};
-use mcp_proto::{Clock, Direction, Observer, ProtocolError};
+use mcp_proto::{Clock, Direction, Observer, ProtocolError, Revision};
 
+use crate::quoted;
+use crate::results::Results;
 use crate::show;
+use crate::terminal::{Output, object};
 use crate::trace::Trace;
 use crate::web::Feed;
 
@@ -15,6 +18,7 @@ pub(crate) struct Observed {
     clock: Clock,
     violations: Option<Violations>,
     trace: Option<Trace>,
+    results: Option<Results>,
     feed: Option<Feed>,
 }
 
@@ -31,13 +35,15 @@ impl Violations {
 
 impl Observed {
     /// Creates an observer, which prints each violation of a rule that the server must follow, and every message if
-    /// `is_traced`. If there is a feed, the observer passes every message to the feed, except oversized messages.
+    /// `is_traced`. With `--json`, the observer prints the results and notifications of the server. If there is a feed, the observer passes every message to the feed, except oversized messages.
     pub(crate) fn new(is_traced: bool, feed: Option<Feed>) -> Observed {
+        let output = Output::get();
         Observed {
             monitor: Monitor::new(),
             clock: Clock::start(),
             violations: None,
             trace: is_traced.then(Trace::default),
+            results: Some(Results::default()).filter(|_| output.json && !output.quiet),
             feed,
         }
     }
@@ -61,6 +67,9 @@ impl Observer for Observed {
             Direction::Out => Sender::Client,
             Direction::In => Sender::Server,
         };
+        if let Some(results) = &mut self.results {
+            results.line(direction, line);
+        }
         let found = self.monitor.line(sender, line, self.clock.now());
         if let Some(feed) = &self.feed {
             feed.message(sender, line, &found);
@@ -72,9 +81,25 @@ impl Observer for Observed {
             Some(violations) => violations.0.lock().unwrap_or_else(PoisonError::into_inner).extend(found),
             None => found.iter().filter(|violation| is_failure(violation)).for_each(|violation| {
                 note!("violation: {violation}");
+                print(violation, &[violation.revision.map_or("", Revision::as_str)], 1);
             }),
         }
     }
+}
+
+/// With `--json`, prints a violation.
+pub(crate) fn print(violation: &Violation, revisions: &[&str], count: u32) {
+    let Violation { rule, method, text, .. } = violation;
+    let revisions: Vec<_> = revisions.iter().map(|revision| quoted(revision)).collect();
+    object(&[
+        ("violation", &quoted(&rule.to_string())),
+        ("required", if rule.requirement() == Requirement::Must { "true" } else { "false" }),
+        ("method", &method.as_deref().map_or("null".into(), quoted)),
+        ("text", &quoted(text)),
+        ("revisions", &format!("[{}]", revisions.join(","))),
+        ("count", &count.to_string()),
+        ("section", &quoted(rule.section())),
+    ]);
 }
 
 /// Returns whether the server breaks a rule that it must follow.

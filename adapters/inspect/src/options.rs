@@ -7,6 +7,7 @@ use mcp_proto::client::Connect;
 use mcp_proto::json::{Json, Kind};
 use mcp_proto::{Era, Level, Revision, Revisions};
 
+use crate::terminal::Output;
 use crate::web::parse_address;
 
 /// The usage text below an error in the command line.
@@ -51,6 +52,9 @@ Connection:
   --header NAME=VALUE      add this field to every HTTP request (may be repeated)
 
 Diagnosis:
+  --json                   print one JSON object a line to stdout: results, notifications, violations and the reason
+                           of a failure. The terminal is not asked for values
+  --quiet, -q              print only violations and the reason of a failure, also with --json
   --trace                  show every message on stderr, but only its first 160 characters if stderr is a terminal
   --check                  run a set of requests in every revision, and report violations of the specification. Calls
                            only the tools of --call. The exit code is 1 if there is a violation. For a URL, check the
@@ -116,6 +120,7 @@ pub(crate) struct Arguments {
     pub(crate) revisions: Option<Revisions>,
     pub(crate) timeout: Duration,
     pub(crate) trace: bool,
+    pub(crate) output: Output,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) command: Vec<String>,
 }
@@ -154,6 +159,8 @@ impl Arguments {
                 "--roots" => arguments.roots.push(value()?),
                 "--sample" => arguments.sample = Some(value()?),
                 "--trace" => arguments.trace = true,
+                "--json" => arguments.output.json = true,
+                "--quiet" | "-q" => arguments.output.quiet = true,
                 "--check" => arguments.mode = Mode::Check,
                 "--tap" => arguments.mode = Mode::Tap,
                 "--log" => arguments.log = Some(value()?),
@@ -247,7 +254,17 @@ impl Arguments {
         let (mode, effective) = match self.mode {
             Mode::Check if !self.is_url() => (
                 "--check of a command",
-                &["--check", "--call", "--args", "--revision", "--timeout", "--trace", "--"][..],
+                &[
+                    "--check",
+                    "--call",
+                    "--args",
+                    "--revision",
+                    "--timeout",
+                    "--json",
+                    "--quiet",
+                    "--trace",
+                    "--",
+                ][..],
             ),
             Mode::Tap => ("--tap", &["--tap", "--web", "--log", "--transcript", "--trace", "--"][..]),
             Mode::Inspect | Mode::Check => return Ok(()),

@@ -2,6 +2,8 @@
 
 use std::process::Stdio;
 
+use serde_json::Value;
+
 use crate::support::{example, inspect, serve_results};
 
 #[test]
@@ -120,6 +122,7 @@ fn missing_server_is_an_error_with_a_hint() {
         (&["--check", "--read", "a:b", "server"], "--read has no effect with --check"),
         (&["--tap", "--call", "add", "server"], "--call has no effect with --tap"),
         (&["--check", "--tap", "server"], "--check has no effect with --tap"),
+        (&["--json", "--tap", "server"], "--json has no effect with --tap"),
     ] {
         let output = inspect().args(arguments).output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
@@ -273,4 +276,64 @@ fn log_level_is_sent_to_a_server_that_declares_no_logging() {
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && text.contains(r#"/logLevel":"info""#), "{text}");
     assert!(text.contains("may ignore --log-level"), "{text}");
+}
+
+#[test]
+#[cfg(unix)]
+fn json_has_one_object_a_line_and_quiet_only_failures() {
+    let run = |arguments: &[&str]| {
+        let mut inspect = inspect();
+        inspect.args(arguments).args(["--era", "legacy", "--call", "paint", "--", "sh", "-c", FORM_SERVER]);
+        let output = inspect.stdin(Stdio::null()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, text) = run(&["--json", "--answer", "color=red"]);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let methods: Vec<_> = lines.iter().map(|line| line["method"].as_str().unwrap()).collect();
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(methods, ["initialize", "tools/list", "elicitation/create", "tools/call"]);
+    assert_eq!(lines[2]["params"]["message"], "Which?");
+    assert_eq!(lines[3]["params"]["name"], "paint");
+    assert_eq!(lines[3]["result"]["content"][0]["text"], "painted");
+    assert_eq!(run(&["--quiet", "--answer", "color=red"]), (Some(0), String::new()));
+    let (code, text) = run(&["--quiet", "--json", "--answer", "colour=red"]);
+    let failure = "--answer colour: the server has not requested this field";
+    assert_eq!(code, Some(1));
+    assert!(
+        serde_json::from_str::<Value>(&text).unwrap()["failure"].as_str().unwrap().contains(failure),
+        "{text}"
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn violations_are_json_objects() {
+    // A server of the handshake whose list of tools is no array, and which exits then.
+    let script = r#"answer() { read -r line; id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "${id%%,*}" "$1"; }
+answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+read -r line
+answer '{}'
+answer '{"tools":7}'"#;
+    let mut inspect = inspect();
+    let inspect = inspect.args([
+        "--check",
+        "--json",
+        "--revision",
+        "2025-06-18",
+        "--timeout",
+        "5",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ]);
+    let output = inspect.stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert_eq!((&lines[0]["revision"], &lines[0]["checked"]), (&"2025-06-18".into(), &true.into()));
+    let violation = lines.iter().find(|line| line["violation"] == "result-shape").unwrap();
+    assert_eq!(violation["text"], "`tools` is 7, not an array");
+    assert_eq!(violation["revisions"], serde_json::json!(["2025-06-18"]));
+    assert_eq!((&violation["method"], &violation["required"]), (&"tools/list".into(), &true.into()));
 }

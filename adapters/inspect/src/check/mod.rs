@@ -9,8 +9,10 @@ use std::process::ExitCode;
 use mcp_proto::monitor::{Requirement, Rule, Sender, Violation};
 use mcp_proto::{Revision, Revisions};
 
-use crate::observed::Observed;
+use crate::observed::{self, Observed};
 use crate::options::Arguments;
+use crate::quoted;
+use crate::terminal::{Output, fail, object};
 
 /// The outcome of the script in one revision.
 enum Outcome {
@@ -31,7 +33,7 @@ pub(crate) fn check_url(arguments: &Arguments) -> Result<ExitCode, String> {
     match outcome {
         Err(why) if report.rows.is_empty() => Err(why),
         Err(why) => {
-            note!("mcp-inspect: {why}");
+            fail(&why);
             Ok(report.print())
         }
         Ok(()) => Ok(report.print()),
@@ -51,18 +53,34 @@ pub(crate) fn check(arguments: &Arguments) -> Result<ExitCode, String> {
             Outcome::Checked { violations, exit } => {
                 is_checked = true;
                 report.add(violations);
+                print_revision(revision, true, exit.as_deref());
                 if let Some(why) = exit {
-                    say!("{}: {why}", revision.as_str());
+                    report!("{}: {why}", revision.as_str());
                     report.is_interrupted = true;
                 }
             }
-            Outcome::Unsupported(why) => say!("{}: not checked: {why}", revision.as_str()),
+            Outcome::Unsupported(why) => {
+                say!("{}: not checked: {why}", revision.as_str());
+                print_revision(revision, false, Some(&why));
+            }
         }
     }
     if !is_checked {
         return Err("the server supports no revision".into());
     }
     Ok(report.print())
+}
+
+/// With `--json`, prints whether a revision was checked. `why` is the reason of an early end, or why the server does not
+/// support the revision.
+fn print_revision(revision: Revision, is_checked: bool, why: Option<&str>) {
+    if !Output::get().quiet || why.is_some() && is_checked {
+        object(&[
+            ("revision", &quoted(revision.as_str())),
+            ("checked", &is_checked.to_string()),
+            ("reason", &why.map_or("null".into(), quoted)),
+        ]);
+    }
 }
 
 /// The violations, each with the revisions in which it occurs.
@@ -109,12 +127,13 @@ impl Report {
             return ExitCode::SUCCESS;
         }
         for row in self.rows.values() {
+            observed::print(&row.first, &row.revisions, row.count);
             let Violation { rule, method, text, .. } = &row.first;
             let should = if rule.requirement() == Requirement::Should { " (recommended)" } else { "" };
             let method = method.as_deref().map(|method| format!("{method}: ")).unwrap_or_default();
             let times = if row.count == 1 { String::new() } else { format!(", {} times", row.count) };
-            say!("{rule}{should}: {method}{text}");
-            say!("    {}{times}; specification: {}", row.revisions.join(", "), rule.section());
+            report!("{rule}{should}: {method}{text}");
+            report!("    {}{times}; specification: {}", row.revisions.join(", "), rule.section());
         }
         let count = self.rows.len();
         say!("{count} violation{}", if count == 1 { "" } else { "s" });
