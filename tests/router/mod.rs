@@ -80,6 +80,11 @@ mod words {
         Ok(text.parse::<u8>()?.to_string())
     }
 
+    #[tool]
+    pub(super) fn raw_call(call: Call<'_>) {
+        call.text("");
+    }
+
     // The parameters can have any order.
     #[tool]
     pub(super) fn raw(_: Echo<'_>, call: Call<'_>, counter: &Counter) {
@@ -95,6 +100,7 @@ static ROUTER: Router<Counter> = router![
     words::picture,
     words::fail,
     words::raw,
+    words::raw_call,
 ];
 static CONFIG: ServerConfig = ServerConfig::new("counter", "1").features(&[ROUTER.tools()]);
 
@@ -190,15 +196,19 @@ fn functions_are_listed_as_tools() {
     let lines = serve(&CONFIG, &ROUTER, &mut Counter { value: 0 }, &list);
     let tools = lines[1]["result"]["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["add", "read", "reset", "echo", "picture", "fail", "raw"]);
-    let [add, read, _, echo, ..] = &tools[..] else { panic!("{tools:?}") };
+    assert_eq!(names, ["add", "read", "reset", "echo", "picture", "fail", "raw", "raw_call"]);
+    let [add, read, _, echo, _, _, _, raw_call] = &tools[..] else { panic!("{tools:?}") };
     assert_eq!(add["title"], "Add");
     assert_eq!(add["description"], "Adds a number to the counter, and returns the sum.");
     assert_eq!(add["annotations"], json!({ "destructiveHint": false }));
     assert_eq!(add["inputSchema"], serde_json::from_str::<Value>(Step::INPUT_SCHEMA).unwrap());
     assert_eq!(add.get("outputSchema"), None);
     assert_eq!(read["annotations"], json!({ "readOnlyHint": true, "idempotentHint": true }));
-    assert_eq!(read["inputSchema"], json!({ "type": "object" }));
+    assert_eq!(
+        read["inputSchema"],
+        json!({ "type": "object", "properties": {}, "additionalProperties": false })
+    );
+    assert_eq!(raw_call["inputSchema"], json!({ "type": "object" }));
     assert_eq!(read["outputSchema"], serde_json::from_str::<Value>(Reading::INPUT_SCHEMA).unwrap());
     assert_eq!(echo["description"], "Repeats a text");
 }
@@ -217,6 +227,7 @@ fn calls_run_functions_and_return_their_results() {
             }),
         ),
         ("reset", json!({}), text("")),
+        ("reset", json!({ "unknown": 1 }), text("")),
         ("echo", json!({ "text": "a\n\"" }), text("a\n\"")),
         (
             "picture",

@@ -11,6 +11,9 @@ use crate::handler::{Handler, entry_name};
 use crate::parse::{doc_text, with_static_lifetimes};
 use crate::scope::mentions;
 
+/// The schema of a tool without arguments. Some clients require the member `properties`.
+const NO_ARGUMENTS: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
+
 impl Handler {
     /// Generates the function that returns the entry.
     pub(crate) fn entry(&self) -> Result<TokenStream> {
@@ -64,7 +67,9 @@ impl Handler {
                 let ty = with_static_lifetimes(ty);
                 quote!(#root::server::Tool::from_input::<#ty>(#name))
             }
-            None => quote!(#root::server::Tool::new(#name, "{}")),
+            // The function itself may read the arguments.
+            None if self.responds() => quote!(#root::server::Tool::new(#name, "{}")),
+            None => quote!(#root::server::Tool::new(#name, #NO_ARGUMENTS)),
         };
         let output = self.output().map(|ty| quote!(.result_of::<#ty>()));
         let tasks = self
