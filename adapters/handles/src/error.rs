@@ -6,9 +6,11 @@ use std::io;
 use std::process::ExitStatus;
 
 use mcp_proto::json::Json;
-use mcp_proto::{ConfigError, client};
+use mcp_proto::{ConfigError, WriteText, client};
 
+use crate::cancellation::Cancelled;
 use crate::http_failure::HttpFailure;
+use crate::outbound_request::RequestError;
 use crate::printable::Printable;
 
 /// The reason why a server cannot run. `Debug` prints the same text as `Display`, for a readable `unwrap` or `main`.
@@ -265,6 +267,19 @@ impl fmt::Display for PeerError {
 }
 
 impl std::error::Error for PeerError {}
+
+/// Makes errors the texts of a tool's failure, so that a handler can return them.
+macro_rules! failure_texts {
+    ($($error:ty)*) => {$(
+        impl WriteText for $error {
+            fn pieces(&self, put: &mut dyn FnMut(&str)) {
+                format_args!("{self}").pieces(put);
+            }
+        }
+    )*};
+}
+
+failure_texts!(CallError Cancelled ConnectError PeerError RequestError);
 
 #[cfg(all(test, feature = "http"))]
 mod tests {
