@@ -400,5 +400,5 @@ fn guides_of_an_adapter_use_only_the_adapter() {
             programs += 1;
         }
     }
-    assert_eq!(programs, 15);
+    assert_eq!(programs, 16);
 }
