@@ -14,6 +14,9 @@ use crate::server::reply::Reply;
 
 /// The error of a handler: a text, or with the feature `alloc` a [`Failure`].
 ///
+/// The errors of this crate and of the adapters, such as `RequestError`, are texts. For any other error, return a
+/// [`Failure`], into which `?` converts each error that implements `Display`.
+///
 /// A text becomes a failure of the tool (`isError`), or the message of an error (-32603) for any other request.
 #[diagnostic::on_unimplemented(
     message = "a handler cannot return the error `{Self}`",
