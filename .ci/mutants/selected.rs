@@ -1,4 +1,6 @@
-//! Selection of a mutant at run time. The step `mutants` adds this file to its copy of the core.
+//! Selection of a mutant at run time. A mutant is a function with one change, which runs instead of the original.
+//!
+//! The step `mutants` of `.ci/run` adds this file to its copy of the core.
 
 extern crate std;
 
@@ -10,16 +12,16 @@ use std::sync::OnceLock;
 use std::vec::Vec;
 
 struct Settings {
-    /// The numbers of the selected mutants, in order, at most one of each function.
+    /// The numbers of the selected mutants, in ascending order. Each function has at most one of them.
     mutants: Vec<u32>,
-    /// The file that receives the number of the first mutant of each called function.
+    /// The file that receives the number of the first mutant of each called function, or `None` to record nothing.
     record: Option<File>,
 }
 
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
 static IS_RECORDED: [AtomicBool; 1 << 16] = [const { AtomicBool::new(false) }; 1 << 16];
 
-/// Returns the selected mutant of the calling function, whose mutants have the numbers `first..=last`. Returns 0 for
+/// Returns the number of the selected mutant among `first..=last`, the mutants of the calling function. Returns 0 for
 /// the original code. At compile time, the result is always 0.
 pub const fn selected(first: u32, last: u32) -> u32 {
     const_eval_select((first, last), at_compile_time, at_run_time)
@@ -37,11 +39,12 @@ unsafe extern "C" {
     fn setitimer(which: i32, new: &[i64; 4], old: Option<&mut [i64; 4]>) -> i32;
 }
 
-/// Ends the process after this CPU time, because many mutants loop. `prlimit` would count whole seconds.
+/// Limits the CPU time of the process, because many mutants loop. `prlimit` would count whole seconds.
 fn limit_time(milliseconds: u32) {
     const ITIMER_PROF: i32 = 2;
     let (seconds, rest) = (i64::from(milliseconds / 1000), i64::from(milliseconds % 1000));
-    // SAFETY: two `timeval`, the interval and the first time, are four 64-bit numbers on 64-bit Linux.
+    // SAFETY: `setitimer` reads two `timeval`, the interval and the first time. On 64-bit Linux, these are four 64-bit
+    // numbers.
     unsafe { setitimer(ITIMER_PROF, &[0, 0, seconds, rest * 1000], None) };
 }
 

@@ -79,8 +79,9 @@ fn compare(effort: Effort, count: usize, mut entries: Vec<(String, Contestant<'_
     }
 }
 
-/// Measures both roles in each dialect that the clients can send. Progress tokens and observers vary only in
-/// `mcp-proto`: rmcp's client sends a progress token with every request, and rmcp has no observers.
+/// Measures both roles with a text of 16 bytes, in both eras; `mcp-proto` also with progress tokens and with observers.
+/// Progress tokens and observers vary only in `mcp-proto`: rmcp's client sends a progress token with every request, and
+/// rmcp has no observers.
 fn dialects(effort: Effort, runtime: &Runtime, handshake: &Peer<RoleClient>, stateless: &Peer<RoleClient>) {
     let (text, count): (&Arc<str>, usize) = (&inputs::prose(16).into(), 64);
     let mut entries = Vec::new();

@@ -1,4 +1,4 @@
-//! Intended differences between this crate and `serde_json`.
+//! Intended differences between `mcp-proto` and `serde_json`.
 //!
 //! Tests that compare the two libraries use this list. `serde_json` has the features `arbitrary_precision` and
 //! `float_roundtrip`. `tests/differences.rs` shows that each difference exists.
@@ -13,7 +13,7 @@ pub enum Difference {
     /// An object with the private name that `serde_json` uses for numbers. This crate reads an ordinary object.
     /// `serde_json` reads a number, or rejects the object.
     PrivateName,
-    /// `-0` is an integer here, as in JSON Schema. `serde_json` reads `-0` as a float, except for `i128`.
+    /// `-0` is an integer here, as in JSON Schema. `serde_json` reads `-0` as a float, except for `i128` and `Value`.
     MinusZero,
     /// Structs and struct variants require an object here. `serde_json` also accepts an array.
     StructFromArray,

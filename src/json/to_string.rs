@@ -25,7 +25,8 @@ const CAPACITY: usize = 128;
 pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, EncodeError> {
     // Most texts are short, and a `Buffer` would start with a much larger allocation.
     let mut bytes = Vec::with_capacity(CAPACITY);
-    // Fill the buffer with spaces, because the allocation of zeroed memory takes longer.
+    // Fill the buffer with spaces: with zeros, the compiler would request zeroed memory from the allocator, which takes
+    // longer.
     bytes.resize(CAPACITY, b' ');
     let buffer = BufferMut::Grown { bytes: &mut bytes, limit: usize::MAX };
     let mut writer = Writer::new(buffer, 0, usize::MAX);

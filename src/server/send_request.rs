@@ -1,7 +1,7 @@
 //! Requests that the server sends in the handshake era: roots, elicitation, sampling, ping, and methods of extensions.
 //!
 //! These requests share the slots of deferred requests. The first request sets the `OutboundHooks`, which handle the
-//! responses. A program that sends no requests and replaces no session does not link the hooks.
+//! responses. A program that sends no requests and never calls `Server::replace_session` does not link the hooks.
 //!
 //! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
 
@@ -274,7 +274,7 @@ impl ServerState<'_> {
         method: &str,
         params: &mut dyn FnMut(u64, &mut Writer<'_>) -> bool,
     ) -> Result<Ticket, SendError> {
-        // The deadline is immediate: the next poll starts the timeout.
+        // The timeout does not run yet. With the deadline 0, the next poll handles this request and starts its timeout.
         let request = Request::Outbound(outbound);
         let ticket = self.peer.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
         let id = self.peer.id_of(ticket);

@@ -28,7 +28,7 @@ pub(super) fn error(name: &str, code: i32, data: &str) -> String {
     format!(r#"{{"id":@{name},"error":{{"code":{code},"message":"no"{data}}}}}"#)
 }
 
-/// The expected next step of a client after the probe response.
+/// The expected next step of a client after the response to its connecting request.
 enum Then<'t> {
     Connected,
     /// The client sends `initialize` with this revision.
@@ -447,7 +447,7 @@ fn client_without_a_revision_is_a_config_error() {
             harness.at(0).events(&["failed NoRevision", "closed"]).sent(&[]);
         });
     }
-    // A client with only handshake revisions sends no probe, in any order of the configuration calls.
+    // A client with only handshake revisions sends no probe, whether `connect` is called before or after `revisions`.
     let oldest = Revisions::only(Revision::V2024_11_05);
     let handshake = Setup::new(Connect::Stateless).info.revisions(oldest).connect(Connect::Handshake);
     for info in [Setup::automatic().info.revisions(oldest), handshake] {

@@ -20,7 +20,8 @@ fn handshakes(revisions: &[Revision]) -> Vec<Revision> {
     revisions.iter().copied().filter(|it| it.era() == Era::Handshake).collect()
 }
 
-/// Returns the revision that the specification requires, or `None` without a common revision.
+/// Returns the revision that the specification requires, or `None` if the negotiation finds no revision, which can
+/// happen even if the sets have one in common.
 fn expected(connect: Connect, client: &[Revision], server: &[Revision]) -> Option<Revision> {
     let stateless = Revision::V2026_07_28;
     if connect != Connect::Handshake && client.contains(&stateless) && server.contains(&stateless) {

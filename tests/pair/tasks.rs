@@ -187,8 +187,8 @@ impl TaskPair {
         }
     }
 
-    /// Expects these client events since the last call. Ignores unexpected `working` events, because their number
-    /// depends on the time of the polls. Ignores notifications about tasks, because these may follow a
+    /// Expects these client events since the last call. Ignores unexpected `working` events without a message, because
+    /// their number depends on the time of the polls. Ignores notifications about tasks, because these may follow a
     /// cancellation.
     #[track_caller]
     fn expect(&mut self, expected: &[&str]) -> &mut TaskPair {

@@ -399,8 +399,8 @@ fn list_change_is_sent_once_when_a_client_can_receive_it() {
 
 #[test]
 fn list_change_precedes_the_next_response_at_any_pace() {
-    // Responses have the maximum size, and the buffer has space for two responses. The server sends notifications
-    // between waiting responses.
+    // Responses have almost the maximum size, and the buffer has space for two responses. The server sends
+    // notifications between waiting responses.
     let calls: String = (10..40)
         .map(|id| {
             let arguments = "{\"bytes\":320}";

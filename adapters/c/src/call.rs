@@ -1,9 +1,10 @@
-//! Functions that respond to a request, such as `mcp_call_…`.
+//! Functions that respond to a request, defer its response, or report its progress: `mcp_call_…`, `mcp_read_…`.
 //!
-//! `mcp_call_…` is for tool calls and for requests of any kind, `mcp_read_…` for reads of resources.
+//! `mcp_read_…` is for requests to read a resource. `mcp_call_error`, `mcp_call_progress` and `mcp_call_defer` are for
+//! any request, and the other functions `mcp_call_…` only for tool calls.
 //!
-//! A handle is a pointer to the current request of a server. Each response consumes the request, so a second response
-//! fails with `MCP_ERROR_GONE`.
+//! A handle is a `mcp_call_t *`: a pointer to the current request of a server. Each response consumes the request, so a
+//! second response fails with `MCP_ERROR_GONE`.
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;
@@ -24,8 +25,8 @@ use crate::table::mcp_resource_t;
 /// `MCP_ERROR_NULL`: the handle is NULL.
 ///
 /// # Safety
-/// `call` is NULL, or the handle of the current request. The calling function does not keep the reference after it
-/// returns.
+/// `call` is NULL, or the handle of the current request. The calling function does not keep the reference after
+/// returning.
 unsafe fn request<'a>(call: *mut mcp_call_t) -> Result<&'a mut Current<'static>, mcp_status_t> {
     // SAFETY: a handle is a pointer to the current request, which nothing else refers to.
     unsafe { call.cast::<Current<'static>>().as_mut() }.ok_or(mcp_status_t::MCP_ERROR_NULL)
@@ -40,7 +41,7 @@ unsafe fn respond_with(
     text: *const c_char,
     respond: fn(&mut Current<'static>, &str) -> Result<(), mcp_status_t>,
 ) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises that `call` is a handle or NULL, and `text` a string or NULL.
     let (call, text) = unsafe { (request(call), string(text)) };
     call.and_then(|call| respond(call, text?)).into()
 }
@@ -56,7 +57,7 @@ pub unsafe extern "C" fn mcp_call_text(call: *mut mcp_call_t, text: *const c_cha
     let respond = |call: &mut Current<'static>, text: &str| {
         call.respond(|call| call.text(text), |reply| reply.text(text))
     };
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises a handle and a string.
     unsafe { respond_with(call, text, respond) }
 }
 
@@ -71,7 +72,7 @@ pub unsafe extern "C" fn mcp_call_fail(call: *mut mcp_call_t, text: *const c_cha
     let respond = |call: &mut Current<'static>, text: &str| {
         call.respond(|call| call.fail(text), |reply| reply.fail(text))
     };
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises a handle and a string.
     unsafe { respond_with(call, text, respond) }
 }
 
@@ -86,15 +87,15 @@ pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_
     let respond = |call: &mut Current<'static>, text: &str| {
         call.respond(|call| call.invalid(text), |reply| reply.invalid(text))
     };
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises a handle and a string.
     unsafe { respond_with(call, text, respond) }
 }
 
-/// Responds to a tool call with structured content, and repeats the content as text.
+/// Responds to a tool call with structured content, and repeats the content as text. `json` is one JSON value.
 ///
-/// If `json` is not JSON, the server responds with an error, and an event `MCP_EVENT_PROTOCOL_ERROR` follows. Before
-/// 2026-07-28, the response contains a value other than an object only as text. Before 2025-06-18, the response
-/// contains every value only as text.
+/// If `json` is not valid JSON, the server responds with an error, and an event `MCP_EVENT_PROTOCOL_ERROR` follows. In
+/// revisions before 2026-07-28, structured content is an object. The response contains any other value only as text. In
+/// revisions before 2025-06-18, the response contains every value only as text.
 ///
 /// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
 ///
@@ -103,11 +104,11 @@ pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_call_json(call: *mut mcp_call_t, json: *const c_char) -> mcp_status_t {
     let respond = |call: &mut Current<'static>, json: &str| {
-        // The writer records an error, so the result is not needed here.
+        // The writer records an error, so the result of `raw` is not needed.
         let body = |out: &mut Writer<'_>| _ = out.raw(json);
         call.respond(|call| call.structured_with(body), |reply| reply.structured_with(body))
     };
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises a handle and a string.
     unsafe { respond_with(call, json, respond) }
 }
 
@@ -123,17 +124,19 @@ pub unsafe extern "C" fn mcp_call_error(
     code: i32,
     message: *const c_char,
 ) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises a handle and a string.
     let (call, message) = unsafe { (request(call), string(message)) };
     call.and_then(|call| call.error(code, message?)).into()
 }
 
-/// Sends progress of any request. `progress` must be larger than in the previous report of the request. Pass 0 if
-/// `total` is unknown. `message` may be NULL.
+/// Sends progress of any request. `progress` must be larger than in the previous report of the request. Pass 0 as
+/// `total` if the total is unknown. `message` may be NULL.
 ///
-/// Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, or `progress` has not increased;
-/// `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space that is reserved for the response. The
-/// request stays open. `MCP_ERROR_GONE` if the request is deferred or has a response: see `mcp_server_resume`.
+/// Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, the progress token of a deferred request did
+/// not fit into its slot, or `progress` has not increased; `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space
+/// besides the space that is reserved for the response; `MCP_ERROR_GONE` if the request has a response, or was deferred
+/// with this handle. For a deferred request, `mcp_server_resume` returns a new handle. Except after `MCP_ERROR_GONE`,
+/// the request stays open.
 ///
 /// # Safety
 /// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `message` is a string or
@@ -145,7 +148,7 @@ pub unsafe extern "C" fn mcp_call_progress(
     total: i64,
     message: *const c_char,
 ) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises that `call` is a handle, and `message` a string or NULL.
     let (call, message) = unsafe { (request(call), optional_string(message)) };
     let sent = call.and_then(|call| {
         let total = (total != 0).then_some(total);
@@ -154,14 +157,15 @@ pub unsafe extern "C" fn mcp_call_progress(
     sent.into()
 }
 
-/// Defers the response to any request, and writes the ticket of the request to `ticket`. `mcp_server_resume` later
-/// returns a handle for the ticket.
+/// Defers the response to any request, and writes the ticket of the request to `ticket`. For the response,
+/// `mcp_server_resume` returns a handle for this ticket.
 ///
 /// `timeout` is in milliseconds; 0 is the default of one minute. When the timeout expires, the server responds with an
-/// error, and the event is `MCP_EVENT_EXPIRED`. If this function returns an error, `ticket` is `MCP_NO_TICKET`.
+/// error, and emits the event `MCP_EVENT_EXPIRED`. If this function returns an error, `ticket` is `MCP_NO_TICKET`.
 ///
-/// Errors: `MCP_ERROR_FULL` if no slot is free: the request stays open, and needs a response now. `MCP_ERROR_GONE` if
-/// the request is deferred already, or has a response.
+/// Errors: `MCP_ERROR_FULL` if no slot is free, or the id of the request does not fit into a slot. The request then
+/// stays open, and needs a response before the next poll. `MCP_ERROR_GONE` if the request is deferred already, or has a
+/// response.
 ///
 /// # Safety
 /// `call` is the handle of the current event. `ticket` points to a ticket.
@@ -172,7 +176,7 @@ pub unsafe extern "C" fn mcp_call_defer(
     ticket: *mut u64,
 ) -> mcp_status_t {
     let timeout = (timeout != 0).then_some(Millis(timeout));
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises a handle.
     let call = check_not_null(ticket).and_then(|()| unsafe { request(call) });
     let deferred = call.and_then(|call| call.defer(timeout));
     // SAFETY: the caller promises space for a ticket.
@@ -180,7 +184,8 @@ pub unsafe extern "C" fn mcp_call_defer(
     mcp_status_t::from(deferred.map(|_| ()))
 }
 
-/// Responds with text to a request to read a resource. `resource` is the table entry at the `index` of the event.
+/// Responds with text to a request to read a resource. `resource` is the table entry at the `index` of the event
+/// `MCP_EVENT_READ`.
 ///
 /// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
 ///
@@ -193,17 +198,18 @@ pub unsafe extern "C" fn mcp_read_text(
     resource: *const mcp_resource_t,
     text: *const c_char,
 ) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises an entry of the table and a string.
     let (resource, text) = unsafe { (entry(resource), string(text)) };
     let read = resource.and_then(|(uri, mime_type)| {
         let text = text?;
-        // SAFETY: the caller promises the same requirements.
+        // SAFETY: the caller promises a handle.
         unsafe { read(call, |contents| contents.text(uri, mime_type, text)) }
     });
     read.into()
 }
 
-/// Responds with bytes to a request to read a resource. `resource` is the table entry at the `index` of the event.
+/// Responds with bytes to a request to read a resource. `resource` is the table entry at the `index` of the event
+/// `MCP_EVENT_READ`.
 ///
 /// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
 ///
@@ -217,11 +223,11 @@ pub unsafe extern "C" fn mcp_read_blob(
     bytes: *const u8,
     count: usize,
 ) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises an entry of the table, and `count` bytes.
     let (resource, bytes) = unsafe { (entry(resource), slice(bytes, count)) };
     let read = resource.and_then(|(uri, mime_type)| {
         let bytes = bytes?;
-        // SAFETY: the caller promises the same requirements.
+        // SAFETY: the caller promises a handle.
         unsafe { read(call, |contents| contents.blob(uri, mime_type, bytes)) }
     });
     read.into()
@@ -235,9 +241,9 @@ pub unsafe extern "C" fn mcp_read_blob(
 /// # Safety
 /// `resource` is NULL, or an entry of the table.
 unsafe fn entry<'a>(resource: *const mcp_resource_t) -> Result<(&'a str, Option<&'a str>), mcp_status_t> {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises a valid pointer or NULL.
     let resource = unsafe { resource.as_ref() }.ok_or(mcp_status_t::MCP_ERROR_NULL)?;
-    // SAFETY: the texts of the table are valid.
+    // SAFETY: the entry is in the table of the configuration, whose texts are valid.
     unsafe { Ok((string(resource.uri)?, optional_string(resource.mime_type)?)) }
 }
 
@@ -246,7 +252,7 @@ unsafe fn entry<'a>(resource: *const mcp_resource_t) -> Result<(&'a str, Option<
 /// # Safety
 /// `call` is the handle of the current event, or the handle from the last `mcp_server_resume`.
 unsafe fn read(call: *mut mcp_call_t, body: impl Fn(&mut Contents<'_, '_>)) -> Result<(), mcp_status_t> {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises a handle.
     let call = unsafe { request(call) }?;
     call.respond_to_read(|request| request.contents(&body), |reply| reply.contents(&body))
 }

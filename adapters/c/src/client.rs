@@ -1,7 +1,7 @@
 //! Functions of a client: `mcp_client_…`.
 //!
-//! The storage works like the storage of a server: the client borrows the configuration, and the bytes to move
-//! borrow the client. No function creates a reference to the whole storage.
+//! The storage works like the storage of a server (`server.rs`). The client borrows the configuration, and the bytes to
+//! move borrow the client. So no function creates a reference to the whole storage.
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;
@@ -17,22 +17,23 @@ use crate::memory::{check_not_null, filled, optional_string, slice, string, writ
 use crate::request::{from_c, to_c};
 use crate::status::mcp_status_t;
 
-/// The size of `mcp_client_t`, in words of a pointer's size. On bare metal, a client has no memory that grows, so the
-/// client is smaller than on a host.
+/// The size of `mcp_client_t`, in words that have the size of a pointer. On bare metal, a client is smaller than on a
+/// computer, because it has no buffers that grow.
 #[cfg(target_os = "none")]
 pub const MCP_CLIENT_WORDS: usize = 170;
-/// The size of `mcp_client_t`, in words of a pointer's size.
+/// The size of `mcp_client_t`, in words that have the size of a pointer.
 #[cfg(not(target_os = "none"))]
 pub const MCP_CLIENT_WORDS: usize = 340;
 
 /// The size of `mcp_client_slot_t`, in words of 64 bits.
 pub const MCP_CLIENT_SLOT_WORDS: usize = 8;
 
-/// Probes for 2026-07-28. If the server does not support this revision, offers the handshake.
+/// The client first tries 2026-07-28. If the server does not support this revision, or does not respond within three
+/// seconds, the client starts the handshake of the earlier revisions.
 pub const MCP_CONNECT_AUTOMATIC: i32 = 0;
-/// Connects only in 2026-07-28.
+/// The client connects only in 2026-07-28.
 pub const MCP_CONNECT_STATELESS: i32 = 1;
-/// Connects only in the revisions with a handshake.
+/// The client connects only in the revisions with a handshake: up to 2025-11-25.
 pub const MCP_CONNECT_HANDSHAKE: i32 = 2;
 
 /// The storage of a client. The program must not copy or move the storage after `mcp_client_init`.
@@ -42,14 +43,14 @@ pub struct mcp_client_t {
     pub storage: [*mut core::ffi::c_void; MCP_CLIENT_WORDS],
 }
 
-/// The storage of a request in flight.
+/// The storage of a request in flight, without its text: see `mcp_client_lend_slots`.
 #[repr(C)]
 pub struct mcp_client_slot_t {
     /// Private.
     pub storage: [u64; MCP_CLIENT_SLOT_WORDS],
 }
 
-/// The configuration of a client. All texts are UTF-8, and remain valid and unchanged.
+/// The configuration of a client. All texts are UTF-8, and stay valid and unchanged as long as the client is used.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mcp_client_config_t {
@@ -61,12 +62,12 @@ pub struct mcp_client_config_t {
     pub connect: i32,
 }
 
-/// The content of the storage of a client.
+/// The content of a `mcp_client_t`.
 struct Storage {
     config: ClientConfig<'static>,
     client: Client<'static>,
     moves: Moves<'static>,
-    /// Whether the program has reported the end of the input, and the client has not received the report.
+    /// Whether a poll must still pass the end of the input to the client.
     ended: bool,
 }
 
@@ -78,11 +79,12 @@ const _: () = assert!(align_of::<Slot>() <= align_of::<mcp_client_slot_t>());
 
 /// Initializes a client. To send requests, the client also needs `mcp_client_lend_slots`.
 ///
-/// `rx` limits the length of a message of the server, `tx` the length of a request.
+/// The size of `rx` limits the length of a message from the server, and the size of `tx` the length of a message from
+/// the client.
 ///
-/// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_NULL` also for a
-/// NULL buffer; `MCP_ERROR_RX_TOO_SMALL`; `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the
-/// client.
+/// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_NULL` also if
+/// the client or a buffer is NULL; `MCP_ERROR_RX_TOO_SMALL`; `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must
+/// not use the client.
 ///
 /// # Safety
 /// All pointers are valid. The storage, the buffers, and the texts of the configuration stay valid as long as the
@@ -97,15 +99,15 @@ pub unsafe extern "C" fn mcp_client_init(
     tx: *mut u8,
     tx_size: usize,
 ) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises buffers of these sizes, which only the library uses.
     match unsafe { (filled(rx, rx_size, 0), filled(tx, tx_size, 0)) } {
-        // SAFETY: the caller promises the same requirements.
+        // SAFETY: the caller promises what `init` requires.
         (Ok(rx), Ok(tx)) => unsafe { init(client.cast(), config, rx, tx) }.into(),
         _ => mcp_status_t::MCP_ERROR_NULL,
     }
 }
 
-/// Initializes the storage, part by part.
+/// Initializes the storage, field by field.
 ///
 /// # Safety
 /// The requirements of [`mcp_client_init`].
@@ -136,24 +138,25 @@ unsafe fn init(
     Ok(())
 }
 
-/// Overwrites the [`Moves`], which borrow the client, and returns the client.
+/// Overwrites the [`Moves`] of the last poll, which borrow the client, and returns the client.
 ///
 /// # Safety
-/// The pointer is to an initialized client. The caller does not use the reference after the next call of a function
+/// `client` points to an initialized client. The caller does not use the reference after the next call of a function
 /// that takes the client.
 unsafe fn machine(client: *mut mcp_client_t) -> &'static mut Client<'static> {
     let storage = client.cast::<Storage>();
-    // SAFETY: the client is initialized. The old value is overwritten without being read or dropped.
+    // SAFETY: the client is initialized. The old `Moves` are overwritten without being read or dropped.
     unsafe {
         (&raw mut (*storage).moves).write(Moves::default());
         &mut (*storage).client
     }
 }
 
-/// Returns the [`Moves`] of the last poll.
+/// Returns the [`Moves`] of the last poll. They move no bytes if that poll did not return `MCP_CLIENT_IO`, or if
+/// [`machine`] has overwritten them.
 ///
 /// # Safety
-/// The pointer is to an initialized client. The calling function does not keep the reference after returning.
+/// `client` points to an initialized client. The calling function does not keep the reference after returning.
 unsafe fn moves<'a>(client: *mut mcp_client_t) -> &'a mut Moves<'static> {
     // SAFETY: the client is initialized, and nothing else refers to the field `moves`.
     unsafe { &mut (*client.cast::<Storage>()).moves }
@@ -162,15 +165,17 @@ unsafe fn moves<'a>(client: *mut mcp_client_t) -> &'a mut Moves<'static> {
 /// Returns the flag `ended`.
 ///
 /// # Safety
-/// The pointer is to an initialized client. The calling function does not keep the reference after returning.
+/// `client` points to an initialized client. The calling function does not keep the reference after returning.
 unsafe fn ended<'a>(client: *mut mcp_client_t) -> &'a mut bool {
     // SAFETY: the client is initialized, and nothing else refers to the field `ended`.
     unsafe { &mut (*client.cast::<Storage>()).ended }
 }
 
-/// Lends storage for requests in flight. Call this before the first poll. A slot needs 16 bytes of `text`. A slot needs
-/// more if the server requires input (`MCP_CLIENT_INPUT_REQUIRED`), because the client then stores the server's
-/// `requestState` with its quotes. With too few bytes, such a request ends with `MCP_CLIENT_FAILED`.
+/// Lends storage for requests in flight. Call this before the first poll.
+///
+/// Each slot gets an equal part of `text`. A part of 16 bytes is enough, unless the server requires input
+/// (`MCP_CLIENT_INPUT_REQUIRED`). In this case, the client stores the server's `requestState` with its quotes in the
+/// part. If the state does not fit, the request ends with `MCP_CLIENT_FAILED`.
 ///
 /// Errors: `MCP_ERROR_NULL` for a NULL array whose size is not 0.
 ///
@@ -211,21 +216,21 @@ pub unsafe extern "C" fn mcp_client_poll(
 ) -> mcp_client_event_kind_t {
     let mut out = mcp_client_event_t::EMPTY;
     loop {
-        // SAFETY: the caller promises the same requirements. The reference of the last iteration has no later use.
+        // SAFETY: the client is initialized. The reference of the previous iteration has no later use.
         match unsafe { machine(client) }.poll(Millis(now)) {
-            // SAFETY: the caller promises the same requirements.
+            // SAFETY: the client is initialized.
             Action::Io(io) if mem::take(unsafe { ended(client) }) => {
                 end(io);
                 continue;
             }
             Action::Io(io) => {
                 (out.kind, out.deadline) = (mcp_client_event_kind_t::MCP_CLIENT_IO, deadline(&io));
-                // SAFETY: the caller promises the same requirements.
+                // SAFETY: the client is initialized.
                 unsafe { *moves(client) = Moves::new(io) };
             }
             Action::Closed => out.kind = mcp_client_event_kind_t::MCP_CLIENT_CLOSED,
             Action::Event => {
-                // SAFETY: the caller promises the same requirements. The reference for `poll` has no later use.
+                // SAFETY: the client is initialized. The reference for `poll` has no later use.
                 if let Some(event) = unsafe { machine(client) }.event() {
                     on_event(event, &mut out);
                 }
@@ -248,7 +253,7 @@ pub unsafe extern "C" fn mcp_client_poll(
 /// `client` is initialized. `length` points to a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_output(client: *mut mcp_client_t, length: *mut usize) -> *const u8 {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the client is initialized.
     let output = unsafe { moves(client) }.output();
     // SAFETY: the caller promises space for the length.
     unsafe { write(length, output.len()) };
@@ -265,7 +270,7 @@ pub unsafe extern "C" fn mcp_client_output(client: *mut mcp_client_t, length: *m
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_consumed(client: *mut mcp_client_t, count: usize) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the client is initialized.
     unsafe { moves(client) }.consumed(count)
 }
 
@@ -276,7 +281,7 @@ pub unsafe extern "C" fn mcp_client_consumed(client: *mut mcp_client_t, count: u
 /// `client` is initialized. `bytes` points to `count` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_feed(client: *mut mcp_client_t, bytes: *const u8, count: usize) -> usize {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the client is initialized. The caller promises `count` bytes.
     unsafe { moves(client).feed(slice(bytes, count).unwrap_or_default()) }
 }
 
@@ -286,10 +291,10 @@ pub unsafe extern "C" fn mcp_client_feed(client: *mut mcp_client_t, bytes: *cons
 ///
 /// # Safety
 /// `client` is initialized. `size` points to a number. The program writes only into the space, and
-/// only until the next poll or a function that invalidates the space.
+/// only until `mcp_client_filled`, the next poll, or a function that invalidates the space.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_input(client: *mut mcp_client_t, size: *mut usize) -> *mut u8 {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the client is initialized.
     let input = unsafe { moves(client) }.input();
     // SAFETY: the caller promises space for the size.
     unsafe { write(size, input.len()) };
@@ -306,42 +311,45 @@ pub unsafe extern "C" fn mcp_client_input(client: *mut mcp_client_t, size: *mut 
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_filled(client: *mut mcp_client_t, count: usize) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the client is initialized.
     unsafe { moves(client) }.filled(count)
 }
 
-/// Reports the end of the input. Requests in flight fail.
+/// Reports the end of the input. The next polls handle the received messages and fail the requests in flight, and then
+/// return `MCP_CLIENT_CLOSED` when the output is sent, or after two seconds.
 ///
 /// # Safety
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_end_of_input(client: *mut mcp_client_t) {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the client is initialized.
     unsafe { *ended(client) = true };
 }
 
-/// Ends the connection: `mcp_client_poll` returns `MCP_CLIENT_CLOSED` after the last bytes were sent, or after a grace
-/// period.
+/// Ends the connection. The next polls fail the requests in flight, and then return `MCP_CLIENT_CLOSED` when the output
+/// is sent, or after two seconds.
 ///
 /// # Safety
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_shutdown(client: *mut mcp_client_t, now: u64) {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the client is initialized.
     unsafe { machine(client) }.shutdown(Millis(now));
 }
 
 /// Calls a tool, and writes the ticket of the request to `ticket`. `arguments` is the text of a JSON object, or NULL
 /// for no arguments.
 ///
-/// The request ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` that has this ticket.
-/// `MCP_CLIENT_INPUT_REQUIRED` does not end the request. `timeout` is in milliseconds; 0 is the default of one minute.
-/// Progress restarts the timeout, but the request fails after ten minutes in total.
+/// Unless the program cancels the request, it ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or
+/// `MCP_CLIENT_FAILED` that has this ticket. `MCP_CLIENT_INPUT_REQUIRED` does not end the request. `timeout` is in
+/// milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the request fails after ten minutes
+/// in total.
 ///
-/// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`, and when the connection ends;
+/// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`, and after the connection has begun to end;
 /// `MCP_ERROR_UNSUPPORTED` if the server does not declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY`
-/// if the transmit buffer has too little space, until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request does
-/// not fit, or the arguments are not a JSON object. After an error, `ticket` is `MCP_NO_TICKET`.
+/// if the transmit buffer has too little space: try again after `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the
+/// request is larger than the transmit buffer, or the arguments are not a JSON object. After an error, `ticket` is
+/// `MCP_NO_TICKET`.
 ///
 /// # Safety
 /// `client` is initialized. `name` is a string. `arguments` is a string or NULL. `ticket` points to a ticket.
@@ -353,11 +361,11 @@ pub unsafe extern "C" fn mcp_client_call_tool(
     timeout: u64,
     ticket: *mut u64,
 ) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises that `name` is a string, and `arguments` a string or NULL.
     let sent =
         check_not_null(ticket).and_then(|()| unsafe { Ok((string(name)?, optional_string(arguments)?)) });
     let sent = sent.map(|(name, arguments)| {
-        // SAFETY: the caller promises the same requirements.
+        // SAFETY: the client is initialized.
         unsafe { machine(client) }.call_json(
             name,
             arguments.unwrap_or("{}"),
@@ -368,8 +376,10 @@ pub unsafe extern "C" fn mcp_client_call_tool(
     unsafe { finish(sent, ticket) }
 }
 
-/// Reads a resource, without progress. The result has the member `contents`. The events and errors are those of
-/// `mcp_client_call_tool`. `MCP_ERROR_UNSUPPORTED` means that the server does not declare resources.
+/// Reads a resource, and writes the ticket of the request to `ticket`. The result has the member `contents`.
+///
+/// The client requests no progress. The timeout, the other events and the errors are those of `mcp_client_call_tool`,
+/// except that `MCP_ERROR_UNSUPPORTED` means that the server does not declare resources.
 ///
 /// # Safety
 /// `client` is initialized. `uri` is a string. `ticket` points to a ticket.
@@ -380,20 +390,23 @@ pub unsafe extern "C" fn mcp_client_read_resource(
     timeout: u64,
     ticket: *mut u64,
 ) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises a string.
     let uri = check_not_null(ticket).and_then(|()| unsafe { string(uri) });
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the client is initialized.
     let sent = uri.map(|uri| unsafe { machine(client) }.read_resource(uri, options(timeout)));
     // SAFETY: the caller promises space for a ticket.
     unsafe { finish(sent, ticket) }
 }
 
-/// Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`, with the same name and
-/// arguments. The client adds the state that the server sent. The ticket and the timeouts stay the same.
+/// Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`.
+///
+/// Pass the same name and arguments, because the client does not store them. The client adds the state that the server
+/// sent. The ticket stays the same. The timeout starts again, but the total of ten minutes continues.
 ///
 /// Errors: `MCP_ERROR_GONE` if the request has ended, or the server requires no input for it; `MCP_ERROR_NOT_CONNECTED`
-/// when the connection ends; `MCP_ERROR_BUSY` if the transmit buffer has too little space, until `MCP_CLIENT_WRITABLE`;
-/// `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or has arguments that are not a JSON object.
+/// after the connection has begun to end; `MCP_ERROR_BUSY` if the transmit buffer has too little space: try again after
+/// `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool call, is larger than the transmit buffer, or
+/// has arguments that are not a JSON object.
 ///
 /// # Safety
 /// `client` is initialized. `name` is a string. `arguments` is a string or NULL.
@@ -404,10 +417,10 @@ pub unsafe extern "C" fn mcp_client_resume_tool(
     name: *const c_char,
     arguments: *const c_char,
 ) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises that `name` is a string, and `arguments` a string or NULL.
     match unsafe { string(name).and_then(|name| Ok((name, optional_string(arguments)?))) } {
         Ok((name, arguments)) => {
-            // SAFETY: the caller promises the same requirements.
+            // SAFETY: the client is initialized.
             let client = unsafe { machine(client) };
             client.resume_call_json(from_c(ticket), name, arguments.unwrap_or("{}"), |_| {}).into()
         }
@@ -415,9 +428,10 @@ pub unsafe extern "C" fn mcp_client_resume_tool(
     }
 }
 
-/// Sends a request of `mcp_client_read_resource` again, with the same URI. The errors are those of
-/// `mcp_client_resume_tool`, except that `MCP_ERROR_UNWRITABLE` means that the request does not read a resource, or
-/// does not fit.
+/// Sends a request of `mcp_client_read_resource` again, after `MCP_CLIENT_INPUT_REQUIRED`. Pass the same URI.
+///
+/// The errors are those of `mcp_client_resume_tool`, except that `MCP_ERROR_UNWRITABLE` means that the request does not
+/// read a resource, or is larger than the transmit buffer.
 ///
 /// # Safety
 /// `client` is initialized. `uri` is a string.
@@ -427,10 +441,10 @@ pub unsafe extern "C" fn mcp_client_resume_resource(
     ticket: u64,
     uri: *const c_char,
 ) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises a string.
     match unsafe { string(uri) } {
         Ok(uri) => {
-            // SAFETY: the caller promises the same requirements.
+            // SAFETY: the client is initialized.
             let client = unsafe { machine(client) };
             client.resume_read(from_c(ticket), uri, |_| {}).into()
         }
@@ -438,8 +452,8 @@ pub unsafe extern "C" fn mcp_client_resume_resource(
     }
 }
 
-/// Cancels a request. The request has no further events. If the transmit buffer has too little space, the client
-/// notifies the server later, and the request takes its slot until then.
+/// Cancels a request. The request has no further events. If the transmit buffer has too little space for the
+/// cancellation, the client sends it later, and the request keeps its slot until then.
 ///
 /// Errors: `MCP_ERROR_GONE` if the request has ended.
 ///
@@ -447,7 +461,7 @@ pub unsafe extern "C" fn mcp_client_resume_resource(
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_cancel(client: *mut mcp_client_t, ticket: u64) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the client is initialized.
     unsafe { machine(client) }.cancel(from_c(ticket), "").into()
 }
 
@@ -461,7 +475,7 @@ fn options(timeout: u64) -> Options<'static> {
 /// `ticket` is NULL, or points to space for a ticket.
 unsafe fn finish(sent: Result<Result<Ticket, SendError>, mcp_status_t>, ticket: *mut u64) -> mcp_status_t {
     let sent = sent.and_then(|sent| sent.map_err(mcp_status_t::from));
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises NULL or space for a ticket.
     unsafe { write(ticket, sent.map_or(MCP_NO_TICKET, to_c)) };
     mcp_status_t::from(sent.map(|_| ()))
 }

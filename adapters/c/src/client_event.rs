@@ -16,25 +16,25 @@ pub enum mcp_client_event_kind_t {
     MCP_CLIENT_CLOSED,
     /// The client is connected, and accepts requests.
     MCP_CLIENT_CONNECTED,
-    /// The client could not connect. The connection ends.
+    /// The client could not connect. The connection ends: `MCP_CLIENT_CLOSED` follows.
     MCP_CLIENT_CONNECT_FAILED,
-    /// The request `ticket` has the result `json`. In the result of a tool, `content.0.text` is the text of the first
-    /// block. `isError` is true if the tool failed. `structuredContent` is the structured content.
+    /// The request `ticket` has the result `json`. In the result of a tool, the path `content.0.text` has the text of
+    /// the first block, if this block is text. `isError` is true if the tool failed. `structuredContent` is the
+    /// structured content, if there is any.
     MCP_CLIENT_RESULT,
     /// The server responded to the request `ticket` with the error `code`.
     MCP_CLIENT_ERROR,
-    /// The request `ticket` has ended without a valid response: after its timeout, for example.
+    /// The request `ticket` has ended without a valid response. For example, its timeout has expired.
     MCP_CLIENT_FAILED,
-    /// Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`. Read numbers with
-    /// `mcp_json_fixed`, because progress may be a fraction.
+    /// Progress of the request `ticket`. `json` has the members `progress` and perhaps `total` and `message`. Read the
+    /// numbers with `mcp_json_fixed`, because they may have a fraction.
     MCP_CLIENT_PROGRESS,
     /// The server has not completed the request `ticket`, and expects the same request again (2026-07-28). Call
-    /// `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. The two resume
-    /// functions pass no input; the client adds only the state that the server sent. `json` is the result of the
-    /// server.
+    /// `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. The resumed
+    /// request has no input of the program, only the state that the server sent. `json` is the result of the server.
     MCP_CLIENT_INPUT_REQUIRED,
-    /// The client accepts requests again. This event follows `MCP_ERROR_BUSY`. The event follows `MCP_ERROR_FULL` only
-    /// if an unsent message, such as a cancellation, took a slot.
+    /// The client accepts requests again. This event follows `MCP_ERROR_BUSY`. It also follows `MCP_ERROR_FULL`, but
+    /// only if an unsent message, such as a cancellation, took a slot at the time of the error.
     MCP_CLIENT_WRITABLE,
     /// An event without further data, which needs no action.
     MCP_CLIENT_OTHER,
@@ -46,13 +46,13 @@ pub enum mcp_client_event_kind_t {
 pub struct mcp_client_event_t {
     /// The kind. The description of the kind names the fields that are valid.
     pub kind: mcp_client_event_kind_t,
-    /// The code of an error. `INT32_MIN` or `INT32_MAX` if the code does not fit.
+    /// The code of an error. If the code does not fit, `INT32_MIN` or `INT32_MAX`.
     pub code: i32,
     /// The result or the progress, a JSON object: see `mcp_json_int`.
     pub json: mcp_text_t,
     /// The ticket of the request.
     pub ticket: u64,
-    /// The time of the next poll if no bytes move, in milliseconds. `UINT64_MAX` if no timeout is running.
+    /// The latest time of the next poll, in milliseconds like `now`. `UINT64_MAX` if no timeout is running.
     pub deadline: u64,
 }
 
@@ -67,7 +67,7 @@ impl mcp_client_event_t {
     };
 }
 
-/// Writes the kind and the data of an event of the core to `out`.
+/// Converts an event of the core into an event of C: writes the kind and the data to `out`.
 pub(crate) fn on_event(event: Event<'_>, out: &mut mcp_client_event_t) {
     use mcp_client_event_kind_t as Kind;
     out.kind = match event {

@@ -79,7 +79,7 @@ impl Program {
         assert_eq!(self.run(), expected, "{line}");
     }
 
-    /// Returns the id of the request that the client wrote.
+    /// Returns the id of the first request in `written`, and clears `written`.
     fn id(&mut self) -> String {
         let written = std::mem::take(&mut self.written);
         written.split_once(r#""id":"#).unwrap().1.split(',').next().unwrap().to_owned()
@@ -200,7 +200,7 @@ fn request_is_sent_again_with_the_state_of_the_server() {
         let params = r#""uri":"a:b","requestState":"later""#;
         assert!(program.written.contains(params), "{}", program.written);
 
-        // The slot has 16 bytes for the state and its quotes.
+        // The state does not fit: with its quotes, it has 17 bytes, and the slot has 16.
         let required = r#"{"resultType":"input_required","requestState":"123456789012345"}"#;
         let line = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{required}}}"#, program.id());
         program.hears(&line, MCP_CLIENT_FAILED);

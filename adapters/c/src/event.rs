@@ -7,7 +7,7 @@ use core::ptr;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_text_t {
-    /// The first byte.
+    /// The first byte. May be NULL if `length` is 0.
     pub text: *const c_char,
     /// The number of bytes.
     pub length: usize,
@@ -21,13 +21,15 @@ impl mcp_text_t {
     }
 }
 
-/// The ticket that belongs to no request: zero, the initial value of static variables in C.
+/// The ticket that belongs to no request. The value is zero, the initial value of static variables in C.
 pub const MCP_NO_TICKET: u64 = 0;
 
-/// A request of the client in the current event, or a deferred request. C programs only have pointers to this type.
+/// A request of the client: the request of the current event, or a deferred request. C programs only have pointers to
+/// this type.
 ///
-/// A response consumes the request: a further response returns `MCP_ERROR_GONE`. A response function for another kind
-/// of request returns the same error.
+/// A response consumes the request, so the function for a second response returns `MCP_ERROR_GONE`. A function that
+/// does not suit the kind of the request, such as `mcp_read_text` for a tool call, returns the same error, and the
+/// request stays open.
 pub struct mcp_call_t {
     _private: (),
 }
@@ -40,23 +42,24 @@ pub enum mcp_event_kind_t {
     MCP_EVENT_IO = 0,
     /// The connection has ended.
     MCP_EVENT_CLOSED,
-    /// The client calls a tool: `index`, `name`, `arguments`, `call`.
+    /// The client calls a tool. The valid fields are `index`, `name`, `arguments` and `call`.
     MCP_EVENT_CALL,
-    /// The client reads a resource: `index`, `name` (the URI), `call`.
+    /// The client reads a resource. The valid fields are `index`, `name` (the URI) and `call`.
     MCP_EVENT_READ,
-    /// A client sent `initialize`. The server has responded.
+    /// A client sent `initialize`, and the server has responded. Clients of 2026-07-28 do not cause this event.
     MCP_EVENT_CONNECTED,
     /// A second `initialize` has restarted the session. All tickets are invalid.
     MCP_EVENT_RESTARTED,
     /// The client cancelled the deferred request `ticket`. The ticket is invalid.
     MCP_EVENT_CANCELLED,
-    /// The timeout of the deferred request `ticket`, or the grace period of the connection, has expired. The ticket is
-    /// invalid.
+    /// The deferred request `ticket` has expired: its timeout is over, or the input ended two seconds ago. The server
+    /// responds with an error. The ticket is invalid.
     MCP_EVENT_EXPIRED,
     /// The transmit buffer has space again, after `MCP_ERROR_BUSY`.
     MCP_EVENT_WRITABLE,
-    /// A message was not valid, or a response did not fit. The server has handled the error. `code` is the JSON-RPC
-    /// error code, or 0 if the error has none. The code does not prove that the server has sent an error response.
+    /// An error of the client or of the program, which the server has handled. For example, a message was not valid, a
+    /// response did not fit, or the program did not respond to a request. `code` is the JSON-RPC error code, or 0 if
+    /// the error has none. The code does not prove that the server has sent an error response.
     MCP_EVENT_PROTOCOL_ERROR,
     /// An event without further data, which needs no action.
     MCP_EVENT_OTHER,
@@ -68,20 +71,20 @@ pub enum mcp_event_kind_t {
 pub struct mcp_event_t {
     /// The kind. The description of the kind names the fields that are valid.
     pub kind: mcp_event_kind_t,
-    /// The JSON-RPC code of a protocol error, or 0.
+    /// The JSON-RPC error code of `MCP_EVENT_PROTOCOL_ERROR`, or 0.
     pub code: i32,
     /// The index of the tool or resource in its table.
     pub index: usize,
     /// The name of the tool, or the URI of the resource.
     pub name: mcp_text_t,
-    /// The arguments of a call, a JSON object: see `mcp_json_int`. Valid until the program responds to the call, defers
-    /// it, or calls a function that takes the server.
+    /// The arguments of a tool call, a JSON object: see `mcp_json_int`. The text is valid until the program responds to
+    /// the call, defers the call, or calls a function that takes the server.
     pub arguments: mcp_text_t,
     /// The request, for the functions `mcp_call_…` and `mcp_read_…`.
     pub call: *mut mcp_call_t,
     /// The ticket of a deferred request.
     pub ticket: u64,
-    /// The time of the next poll if no bytes move, in milliseconds. `UINT64_MAX` if no timeout is running.
+    /// The latest time of the next poll, in milliseconds like `now`. `UINT64_MAX` if no timeout is running.
     pub deadline: u64,
 }
 

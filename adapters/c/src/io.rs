@@ -1,10 +1,11 @@
-//! Functions that return the bytes to send and the space for received bytes, between two polls.
+//! Bytes that move between two polls: the bytes to send, and the space for received bytes.
 
 use mcp_proto::{Io, Millis, Receive, Transmit};
 
 use crate::status::mcp_status_t;
 
-/// Bytes to send and space for received bytes. After a poll, each direction can move bytes once.
+/// Bytes to send and space for received bytes. After a poll, each direction can move bytes once. The default value has
+/// neither bytes nor space.
 #[derive(Default)]
 pub(crate) struct Moves<'a> {
     transmit: Option<Transmit<'a>>,
@@ -27,20 +28,20 @@ impl<'a> Moves<'a> {
         Moves { transmit: Some(transmit), receive: Some(receive) }
     }
 
-    /// Returns the bytes to send.
+    /// Returns the bytes to send. Returns an empty slice after `consumed`, and for the default value.
     pub(crate) fn output(&self) -> &[u8] {
         self.transmit.as_ref().map(Transmit::bytes).unwrap_or_default()
     }
 
     /// Reports that the first `count` bytes of the output were sent. Returns `MCP_ERROR_SEQUENCE` for a second call,
-    /// and for the default value, which moves no bytes.
+    /// and for the default value.
     pub(crate) fn consumed(&mut self, count: usize) -> mcp_status_t {
         let Some(transmit) = self.transmit.take() else { return mcp_status_t::MCP_ERROR_SEQUENCE };
         transmit.sent(count);
         mcp_status_t::MCP_OK
     }
 
-    /// Returns the space for received bytes. The space is empty after `filled`, for the default value, and if the
+    /// Returns the space for received bytes. Returns an empty slice after `filled`, for the default value, and if the
     /// machine takes no bytes now.
     pub(crate) fn input(&mut self) -> &mut [u8] {
         match &mut self.receive {
@@ -50,14 +51,14 @@ impl<'a> Moves<'a> {
     }
 
     /// Reports that `count` bytes were received into the space. Returns `MCP_ERROR_SEQUENCE` for a second call, and for
-    /// the default value, which moves no bytes.
+    /// the default value.
     pub(crate) fn filled(&mut self, count: usize) -> mcp_status_t {
         let Some(receive) = self.receive.take() else { return mcp_status_t::MCP_ERROR_SEQUENCE };
         receive.filled(count);
         mcp_status_t::MCP_OK
     }
 
-    /// Copies received bytes into the space. Returns the number of bytes that fit.
+    /// Copies the received bytes that fit into the space, and reports them. Returns their number.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> usize {
         let count = self.input().iter_mut().zip(bytes).map(|(place, byte)| *place = *byte).count();
         if count > 0 {

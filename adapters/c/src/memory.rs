@@ -1,4 +1,4 @@
-//! Conversion of C pointers to references: strings, slices, out parameters.
+//! Conversion of C pointers to strings and slices, and writes to out parameters.
 #![allow(unsafe_code)]
 
 use core::ffi::{CStr, c_char};
@@ -12,12 +12,12 @@ use crate::status::mcp_status_t;
 /// `MCP_ERROR_NULL`: `text` is NULL. `MCP_ERROR_UTF8`: the string is not valid UTF-8.
 ///
 /// # Safety
-/// `text` is NULL, or points to a string that ends with a zero byte and does not change for `'a`.
+/// `text` is NULL, or points to a string that ends with a zero byte, and that stays valid and unchanged for `'a`.
 pub(crate) unsafe fn string<'a>(text: *const c_char) -> Result<&'a str, mcp_status_t> {
     if text.is_null() {
         return Err(mcp_status_t::MCP_ERROR_NULL);
     }
-    // SAFETY: the caller promises a string that ends and does not change.
+    // SAFETY: the caller promises a string that ends with a zero byte, and stays valid and unchanged.
     let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
     core::str::from_utf8(bytes).map_err(|_| mcp_status_t::MCP_ERROR_UTF8)
 }
@@ -33,7 +33,7 @@ pub(crate) unsafe fn optional_string<'a>(text: *const c_char) -> Result<Option<&
     if text.is_null() {
         return Ok(None);
     }
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises what `string` requires.
     unsafe { string(text) }.map(Some)
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn check_not_null<T>(pointer: *const T) -> Result<(), mcp_status_t> {
 /// `MCP_ERROR_NULL`: the array is NULL, and `count` is not 0. NULL with a count of 0 is an empty array.
 ///
 /// # Safety
-/// `first` is NULL, or points to `count` values that do not change for `'a`.
+/// `first` is NULL, or is aligned and points to `count` values that stay valid and unchanged for `'a`.
 pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> Result<&'a [T], mcp_status_t> {
     if count == 0 {
         return Ok(&[]);
@@ -67,7 +67,7 @@ pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> Result<&'a [
 /// `MCP_ERROR_NULL`: the buffer is NULL, and `count` is not 0. NULL with a count of 0 is an empty buffer.
 ///
 /// # Safety
-/// `first` is NULL, or aligned and points to space for `count` values, which nothing else uses for `'a`.
+/// `first` is NULL, or is aligned and points to space for `count` values, which nothing else uses for `'a`.
 pub(crate) unsafe fn filled<'a, T: Copy>(
     first: *mut T,
     count: usize,
@@ -89,7 +89,7 @@ pub(crate) unsafe fn filled<'a, T: Copy>(
 /// Writes an out parameter. Does nothing if the pointer is NULL.
 ///
 /// # Safety
-/// `to` is NULL, or points to space for the value.
+/// `to` is NULL, or is aligned and points to space for the value.
 pub(crate) unsafe fn write<T>(to: *mut T, value: T) {
     if !to.is_null() {
         // SAFETY: the caller promises space for the value.

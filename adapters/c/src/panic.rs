@@ -1,14 +1,14 @@
 //! The panic handler on bare metal.
 #![cfg_attr(all(target_os = "none", feature = "panic-hook"), allow(unsafe_code))]
 
-/// Stops the program after a panic. Never returns to C, because the state of the machine is unknown.
+/// Stops the program after a panic. The handler cannot return to C, because the state of the machine is unknown.
 #[cfg(target_os = "none")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     #[cfg(feature = "panic-hook")]
     {
         unsafe extern "C" {
-            /// A function of the firmware that resets the board, for example. The function must not return.
+            /// Stops the program in the way that the firmware defines. For example, resets the board. Does not return.
             fn mcp_panic() -> !;
         }
         // SAFETY: the firmware defines the function with this signature.

@@ -1,4 +1,4 @@
-//! Converts events of the core into events for C, and stores the request to which C responds.
+//! Converts events of the core into events for C, and responds to requests for the C program.
 
 use core::mem;
 
@@ -10,21 +10,21 @@ use crate::io::Moves;
 use crate::status::mcp_status_t;
 use crate::table::Tables;
 
-/// The actions that C may perform between two polls: move bytes, or respond to a request.
+/// The value that the functions for C use between two polls: bytes to move, or a request that awaits its response.
 pub(crate) enum Current<'a> {
-    /// Only poll.
+    /// Neither bytes nor a request.
     Nothing,
-    /// Move bytes.
+    /// The bytes to move, after `MCP_EVENT_IO`.
     Moves(Moves<'a>),
-    /// Respond to a tool call.
+    /// The tool call from the current event.
     Call(Call<'a>),
-    /// Respond to a request to read a resource.
+    /// The request to read a resource, from the current event.
     Read(ReadResource<'a>),
-    /// Respond to a deferred request.
+    /// The deferred request that `mcp_server_resume` returned.
     Deferred(Reply<'a>),
 }
 
-/// Converts a ticket for C. Inverts the bits, so that no ticket is `MCP_NO_TICKET`.
+/// Converts a ticket for C. Inverts the bits: no ticket has only ones, so no result is `MCP_NO_TICKET`.
 pub(crate) fn to_c(ticket: Ticket) -> u64 {
     !ticket.to_bits()
 }
@@ -34,7 +34,8 @@ pub(crate) fn from_c(ticket: u64) -> Ticket {
     Ticket::from_bits(!ticket)
 }
 
-/// Turns an event of the core into an event of C. Returns `None` if the library has handled the event itself.
+/// Converts an event of the core into an event of C. Writes the kind and the numbers of the event to `out`, and returns
+/// the next [`Current`] value. Returns `None` if the library has handled the event itself.
 pub(crate) fn on_event<'a>(event: Event<'a>, tables: &Tables, out: &mut mcp_event_t) -> Option<Current<'a>> {
     out.kind = match event {
         Event::Call(call) => {
@@ -75,8 +76,8 @@ pub(crate) fn on_event<'a>(event: Event<'a>, tables: &Tables, out: &mut mcp_even
     Some(Current::Nothing)
 }
 
-/// Turns an event of the feature *resources* into an event of C. Returns `None` if the library has handled the event
-/// itself. Only servers with resources link this function.
+/// Converts an event of the feature *resources*, like [`on_event`]. Returns [`Current::Nothing`] for any other event.
+/// Only servers with resources link this function.
 pub(crate) fn on_resource_event<'a>(
     event: Event<'a>,
     tables: &Tables,
@@ -99,8 +100,8 @@ pub(crate) fn on_resource_event<'a>(
 }
 
 impl Current<'_> {
-    /// Adds the texts of the request to the event. The texts borrow from the request, so the request must not move
-    /// afterwards.
+    /// Adds the texts of the request to the event: the name and the arguments of a tool call, or the URI of a resource.
+    /// The arguments borrow from the request, so the request must not move while C uses the event.
     pub(crate) fn describe(&self, out: &mut mcp_event_t) {
         match self {
             Current::Call(call) => {
@@ -112,7 +113,8 @@ impl Current<'_> {
         }
     }
 
-    /// Responds to a tool call. Fails with `MCP_ERROR_GONE` if no tool call awaits a response.
+    /// Responds to a tool call: with `to_call` to the call of the current event, or with `to_deferred` to a deferred
+    /// call. Fails with `MCP_ERROR_GONE` if `self` is not a tool call.
     pub(crate) fn respond(
         &mut self,
         to_call: impl FnOnce(Call<'_>),
@@ -126,7 +128,8 @@ impl Current<'_> {
         Ok(())
     }
 
-    /// Responds to a request to read a resource. Fails with `MCP_ERROR_GONE` if no such request awaits a response.
+    /// Responds to a request to read a resource, like [`respond`](Self::respond). Fails with `MCP_ERROR_GONE` if `self`
+    /// is not such a request.
     pub(crate) fn respond_to_read(
         &mut self,
         to_read: impl FnOnce(ReadResource<'_>),
@@ -134,14 +137,14 @@ impl Current<'_> {
     ) -> Result<(), mcp_status_t> {
         match mem::replace(self, Current::Nothing) {
             Current::Read(request) => to_read(request),
-            // Only tool calls and reads can be deferred.
+            // C programs defer only tool calls and reads, so this request is a read.
             Current::Deferred(reply) if !reply.is_tool_call() => to_deferred(reply),
             other => return Err(self.put_back(other)),
         }
         Ok(())
     }
 
-    /// Responds with a JSON-RPC error. Fails with `MCP_ERROR_GONE` if no request awaits a response.
+    /// Responds with a JSON-RPC error. Fails with `MCP_ERROR_GONE` if `self` is not a request.
     pub(crate) fn error(&mut self, code: i32, message: &str) -> Result<(), mcp_status_t> {
         match mem::replace(self, Current::Nothing) {
             Current::Call(call) => call.error(code, message),
@@ -152,7 +155,7 @@ impl Current<'_> {
         Ok(())
     }
 
-    /// Sends a progress notification.
+    /// Sends a progress notification. Fails with [`SendError::Gone`] if `self` is not a request.
     pub(crate) fn progress(
         &mut self,
         progress: i64,
@@ -168,11 +171,12 @@ impl Current<'_> {
         }
     }
 
-    /// Defers the response. `None` is the default timeout.
+    /// Defers the response to the request of the current event, and returns the ticket for C. `None` stands for the
+    /// default timeout.
     ///
     /// # Errors
-    /// `MCP_ERROR_FULL`: no slot is free. `MCP_ERROR_GONE`: no request waits for a response, or the request is deferred
-    /// already.
+    /// `MCP_ERROR_FULL`: no slot is free, or the id of the request does not fit into a slot. `MCP_ERROR_GONE`: `self`
+    /// is not a request, or the request is deferred already.
     pub(crate) fn defer(&mut self, timeout: Option<Millis>) -> Result<u64, mcp_status_t> {
         let (ticket, back) = match mem::replace(self, Current::Nothing) {
             Current::Call(call) => match call.defer(timeout) {
@@ -191,7 +195,7 @@ impl Current<'_> {
 }
 
 impl<'a> Current<'a> {
-    /// Returns the [`Moves`] of the last poll. Returns `None` if that poll did not return `MCP_EVENT_IO`, or another
+    /// Returns the [`Moves`] of the last poll. Returns `None` if that poll did not return `MCP_EVENT_IO`, or if a later
     /// function has overwritten the `Moves`.
     pub(crate) fn moves(&mut self) -> Option<&mut Moves<'a>> {
         if let Current::Moves(moves) = self { Some(moves) } else { None }

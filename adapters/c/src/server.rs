@@ -1,8 +1,8 @@
 //! Functions of a server: `mcp_server_…`.
 //!
 //! `mcp_server_t` is memory of the C program. This memory contains a [`Storage`], whose fields refer to each other: the
-//! server borrows the configuration, and the current request borrows the server. So the functions never create a
-//! reference to the whole [`Storage`], only to the field that they use. [`machine`] overwrites the current request
+//! server borrows the configuration, and the [current value](Current) borrows the server. So the functions never create
+//! a reference to the whole [`Storage`], only to the fields that they use. [`machine`] overwrites the current value
 //! before a function uses the server again.
 #![allow(unsafe_code)]
 
@@ -20,11 +20,11 @@ use crate::request::{Current, from_c, on_event, on_resource_event};
 use crate::status::mcp_status_t;
 use crate::table::{Tables, mcp_feature_t, mcp_server_config_t};
 
-/// The size of `mcp_server_t`, in words of a pointer's size. On bare metal, a server has no memory that grows, so the
-/// server is smaller than on a host.
+/// The size of `mcp_server_t`, in words that have the size of a pointer. On bare metal, a server is smaller than on a
+/// computer, because it has no buffers that grow.
 #[cfg(target_os = "none")]
 pub const MCP_SERVER_WORDS: usize = 160;
-/// The size of `mcp_server_t`, in words of a pointer's size.
+/// The size of `mcp_server_t`, in words that have the size of a pointer.
 #[cfg(not(target_os = "none"))]
 pub const MCP_SERVER_WORDS: usize = 320;
 /// The size of `mcp_slot_t`, in words of 32 bits.
@@ -37,7 +37,7 @@ pub struct mcp_server_t {
     pub storage: [*mut core::ffi::c_void; MCP_SERVER_WORDS],
 }
 
-/// The storage of a deferred request, without its id and progress token.
+/// The storage of a deferred request, without its id and progress token: see `mcp_server_lend_slots`.
 #[repr(C)]
 pub struct mcp_slot_t {
     /// Private.
@@ -53,14 +53,14 @@ pub static mcp_feature_resources: mcp_feature_t =
 static DYNAMIC_TOOLS: Tools<'static> = Tools::dynamic_list();
 static DYNAMIC_RESOURCES: Resources<'static> = Resources::dynamic_list();
 
-/// The content of the storage of a server.
+/// The content of a `mcp_server_t`.
 struct Storage {
     features: [&'static dyn Feature; 2],
     config: ServerConfig<'static>,
     tables: Tables,
     server: Server<'static>,
     current: Current<'static>,
-    /// Whether the program has reported the end of the input, and the server has not received the report.
+    /// Whether a poll must still pass the end of the input to the server.
     ended: bool,
 }
 
@@ -71,12 +71,12 @@ const _: () = assert!(align_of::<Slot>() <= align_of::<mcp_slot_t>());
 
 /// Initializes a server.
 ///
-/// `rx` limits the length of a message of the client, `tx` the length of a response. Clients of 2026-07-28 send calls
-/// of about 500 bytes.
+/// The size of `rx` limits the length of a message from the client, and the size of `tx` the length of a response.
+/// Clients of 2026-07-28 send calls of about 500 bytes.
 ///
-/// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_NULL` also for a
-/// NULL buffer; `MCP_ERROR_RX_TOO_SMALL`; `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the
-/// server.
+/// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_NULL` also if
+/// the server or a buffer is NULL; `MCP_ERROR_RX_TOO_SMALL`; `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must
+/// not use the server.
 ///
 /// # Safety
 /// All pointers are valid. The storage, the buffers, the configuration, its tables and their texts stay valid as long
@@ -91,15 +91,15 @@ pub unsafe extern "C" fn mcp_server_init(
     tx: *mut u8,
     tx_size: usize,
 ) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the caller promises buffers of these sizes, which only the library uses.
     match unsafe { (filled(rx, rx_size, 0), filled(tx, tx_size, 0)) } {
-        // SAFETY: the caller promises the same requirements.
+        // SAFETY: the caller promises what `init` requires.
         (Ok(rx), Ok(tx)) => unsafe { init(server.cast(), config, rx, tx) }.into(),
         _ => mcp_status_t::MCP_ERROR_NULL,
     }
 }
 
-/// Initializes the storage, part by part.
+/// Initializes the storage, field by field.
 ///
 /// # Safety
 /// The requirements of [`mcp_server_init`].
@@ -146,24 +146,25 @@ unsafe fn init(
     Ok(())
 }
 
-/// Overwrites the current request, which borrows the server, and returns the server.
+/// Overwrites the current value, which borrows the server, and returns the server.
 ///
 /// # Safety
-/// The pointer is to an initialized server. The caller does not use the reference after the next call of a function
+/// `server` points to an initialized server. The caller does not use the reference after the next call of a function
 /// that takes the server.
 unsafe fn machine(server: *mut mcp_server_t) -> &'static mut Server<'static> {
     let storage = server.cast::<Storage>();
-    // SAFETY: the server is initialized. The old request is overwritten without being read or dropped.
+    // SAFETY: the server is initialized. The old value is overwritten without being read or dropped.
     unsafe {
         (&raw mut (*storage).current).write(Current::Nothing);
         &mut (*storage).server
     }
 }
 
-/// Returns the [`Current`] value that the last poll or `mcp_server_resume` stored.
+/// Returns the [`Current`] value that the last poll or `mcp_server_resume` stored. The value is [`Current::Nothing`]
+/// before the first poll, and after another function has consumed or overwritten the stored value.
 ///
 /// # Safety
-/// The pointer is to an initialized server. The calling function does not keep the reference after returning.
+/// `server` points to an initialized server. The calling function does not keep the reference after returning.
 unsafe fn current<'a>(server: *mut mcp_server_t) -> &'a mut Current<'static> {
     // SAFETY: the server is initialized, and the value of `current` does not refer to itself.
     unsafe { &mut (*server.cast::<Storage>()).current }
@@ -172,16 +173,17 @@ unsafe fn current<'a>(server: *mut mcp_server_t) -> &'a mut Current<'static> {
 /// Returns the flag `ended`.
 ///
 /// # Safety
-/// The pointer is to an initialized server. The calling function does not keep the reference after returning.
+/// `server` points to an initialized server. The calling function does not keep the reference after returning.
 unsafe fn ended<'a>(server: *mut mcp_server_t) -> &'a mut bool {
     // SAFETY: the server is initialized, and nothing else refers to the field `ended`.
     unsafe { &mut (*server.cast::<Storage>()).ended }
 }
 
-/// Stores the request, or the bytes to move, for the next function calls of C. Returns the handle of the request.
+/// Stores the current value for the next function calls of C, and returns a pointer to the value. If the value is a
+/// request, the pointer is its handle.
 ///
 /// # Safety
-/// The pointer is to an initialized server.
+/// `server` points to an initialized server.
 unsafe fn set_current(server: *mut mcp_server_t, next: Current<'static>) -> *mut mcp_call_t {
     // SAFETY: the server is initialized.
     unsafe {
@@ -193,11 +195,12 @@ unsafe fn set_current(server: *mut mcp_server_t, next: Current<'static>) -> *mut
 
 /// Lends storage for deferred requests. Call this before the first poll.
 ///
-/// Each slot gets an equal part of `text` for its id and progress token; 64 bytes for each slot are enough for known
-/// clients, 80 for clients that use UUIDs. Without this function, no request can be deferred.
+/// Each slot gets an equal part of `text` for the id and the progress token of a request. A part of 64 bytes is enough
+/// for known clients, and a part of 80 bytes for clients that use UUIDs. Without this function, no request can be
+/// deferred.
 ///
 /// Errors: `MCP_ERROR_TEXT_TOO_SMALL` if a slot gets less than 8 bytes; the server uses the arrays nevertheless.
-/// `MCP_ERROR_NULL` for a NULL array whose size is not 0.
+/// `MCP_ERROR_NULL` for a NULL array whose size is not 0. `MCP_ERROR_CONFIG` if requests are deferred in earlier slots.
 ///
 /// # Safety
 /// `server` is initialized. The arrays stay valid as long as the server is used, and only the library uses them.
@@ -209,10 +212,10 @@ pub unsafe extern "C" fn mcp_server_lend_slots(
     text: *mut u8,
     text_size: usize,
 ) -> mcp_status_t {
-    // SAFETY: the caller promises valid arrays. A slot of the core is not larger than a slot of C, so `count` of them
+    // SAFETY: the caller promises valid arrays. A slot of the core is not larger than a `mcp_slot_t`, so `count` slots
     // fit.
     match unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) } {
-        // SAFETY: the caller promises the same requirements.
+        // SAFETY: the server is initialized.
         (Ok(slots), Ok(text)) => unsafe { machine(server) }.set_in_flight(slots, text).into(),
         _ => mcp_status_t::MCP_ERROR_NULL,
     }
@@ -221,7 +224,7 @@ pub unsafe extern "C" fn mcp_server_lend_slots(
 /// Advances the server. Returns the kind of the event, and writes the whole event to `event`.
 ///
 /// `now` is the time in milliseconds since a fixed moment, and never decreases. If the program has neither responded to
-/// the request of the last event nor deferred the request, the server responds with an error now.
+/// the request of the last event nor deferred the request, the server responds with an error in this poll.
 ///
 /// # Safety
 /// `server` is initialized. `event` points to an event.
@@ -233,9 +236,9 @@ pub unsafe extern "C" fn mcp_server_poll(
 ) -> mcp_event_kind_t {
     let mut out = mcp_event_t::EMPTY;
     let next = loop {
-        // SAFETY: the caller promises the same requirements. The reference of the last iteration has no later use.
+        // SAFETY: the server is initialized. The reference of the previous iteration has no later use.
         match unsafe { machine(server) }.poll(Millis(now)) {
-            // SAFETY: the caller promises the same requirements.
+            // SAFETY: the server is initialized.
             Action::Io(io) if mem::take(unsafe { ended(server) }) => {
                 end(io);
                 continue;
@@ -250,13 +253,13 @@ pub unsafe extern "C" fn mcp_server_poll(
                 break Current::Nothing;
             }
         }
-        // SAFETY: the caller promises the same requirements. The tables are only read after `init`.
+        // SAFETY: the server is initialized. After `init`, no function changes the tables.
         let (server, tables) = unsafe { (machine(server), &(*server.cast::<Storage>()).tables) };
         if let Some(next) = server.event().and_then(|event| on_event(event, tables, &mut out)) {
             break next;
         }
     };
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the server is initialized. The caller promises space for an event.
     unsafe {
         out.call = set_current(server, next);
         current(server).describe(&mut out);
@@ -278,7 +281,7 @@ pub unsafe extern "C" fn mcp_server_poll(
 /// `server` is initialized. `length` points to a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_output(server: *mut mcp_server_t, length: *mut usize) -> *const u8 {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the server is initialized.
     let output = unsafe { current(server) }.moves().map_or(&[][..], |moves| moves.output());
     // SAFETY: the caller promises space for the length.
     unsafe { write(length, output.len()) };
@@ -295,21 +298,21 @@ pub unsafe extern "C" fn mcp_server_output(server: *mut mcp_server_t, length: *m
 /// `server` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_consumed(server: *mut mcp_server_t, count: usize) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the server is initialized.
     unsafe { current(server) }.moves().map_or(mcp_status_t::MCP_ERROR_SEQUENCE, |moves| moves.consumed(count))
 }
 
 /// Passes received bytes to the server after `MCP_EVENT_IO`. Call this at most once after each poll. Returns the number
 /// of bytes that the server takes.
 ///
-/// Pass the remaining bytes after the next `MCP_EVENT_IO`. The server takes no bytes while a request waits for transmit
-/// space.
+/// Pass the remaining bytes after the next `MCP_EVENT_IO`. While a request waits for transmit space, the server takes
+/// only as many bytes as the receive buffer has space for.
 ///
 /// # Safety
 /// `server` is initialized. `bytes` points to `count` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_feed(server: *mut mcp_server_t, bytes: *const u8, count: usize) -> usize {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the server is initialized. The caller promises `count` bytes.
     let (current, bytes) = unsafe { (current(server), slice(bytes, count).unwrap_or_default()) };
     current.moves().map_or(0, |moves| moves.feed(bytes))
 }
@@ -320,10 +323,10 @@ pub unsafe extern "C" fn mcp_server_feed(server: *mut mcp_server_t, bytes: *cons
 ///
 /// # Safety
 /// `server` is initialized. `size` points to a number. The program writes only into the space, and
-/// only until the next poll or a function that invalidates the space.
+/// only until `mcp_server_filled`, the next poll, or a function that invalidates the space.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server_t, size: *mut usize) -> *mut u8 {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the server is initialized.
     let input = unsafe { current(server) }.moves().map_or(&mut [][..], |moves| moves.input());
     // SAFETY: the caller promises space for the size.
     unsafe { write(size, input.len()) };
@@ -339,30 +342,30 @@ pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server_t, size: *mut 
 /// `server` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_filled(server: *mut mcp_server_t, count: usize) -> mcp_status_t {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the server is initialized.
     unsafe { current(server) }.moves().map_or(mcp_status_t::MCP_ERROR_SEQUENCE, |moves| moves.filled(count))
 }
 
-/// Reports the end of the input. The server waits for the open requests, two seconds at most, and then for the client
-/// to read the output. `mcp_server_poll` returns `MCP_EVENT_CLOSED` when the output is sent, or if the client reads
-/// nothing for two seconds.
+/// Reports the end of the input. For at most two seconds, the server waits until the deferred requests have responses.
+/// Then it waits until the client has read the output. `mcp_server_poll` returns `MCP_EVENT_CLOSED` when the output is
+/// sent, or if the client reads nothing for two seconds.
 ///
 /// # Safety
 /// `server` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_end_of_input(server: *mut mcp_server_t) {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the server is initialized.
     unsafe { *ended(server) = true };
 }
 
-/// Starts a new connection: drops the requests, the unsent output and a partial message of the old connection. All
-/// tickets are invalid.
+/// Starts a new connection: drops the requests, the received input and the unsent output of the old connection. All
+/// earlier tickets become invalid.
 ///
 /// # Safety
 /// `server` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_reset(server: *mut mcp_server_t) {
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the server is initialized.
     unsafe {
         *ended(server) = false;
         machine(server).reset();
@@ -373,8 +376,9 @@ pub unsafe extern "C" fn mcp_server_reset(server: *mut mcp_server_t) {
 /// call of a function that takes the server. If the program does not respond, the request stays deferred.
 ///
 /// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
-/// response, until `MCP_EVENT_WRITABLE`; `MCP_ERROR_SEQUENCE` if the request of the last event is open: respond to that
-/// request or defer it first; `MCP_ERROR_NULL` if `call` is NULL. After an error, `call` is unchanged.
+/// response: try again after `MCP_EVENT_WRITABLE`; `MCP_ERROR_SEQUENCE` if the request of the last event is open:
+/// respond to that request or defer it first; `MCP_ERROR_NULL` if `call` is NULL. After an error, the pointer at `call`
+/// is unchanged.
 ///
 /// # Safety
 /// `server` is initialized. `call` points to space for a pointer.
@@ -387,13 +391,13 @@ pub unsafe extern "C" fn mcp_server_resume(
     if call.is_null() {
         return mcp_status_t::MCP_ERROR_NULL;
     }
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the server is initialized.
     if unsafe { current(server) }.is_open_request() {
         return mcp_status_t::MCP_ERROR_SEQUENCE;
     }
-    // SAFETY: the caller promises the same requirements.
+    // SAFETY: the server is initialized.
     mcp_status_t::from(unsafe { machine(server) }.reply(from_c(ticket)).map(|reply| {
-        // SAFETY: the caller promises the same requirements.
+        // SAFETY: the server is initialized. The caller promises space for a pointer.
         unsafe { write(call, set_current(server, Current::Deferred(reply))) }
     }))
 }

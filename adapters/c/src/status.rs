@@ -1,10 +1,10 @@
-//! `mcp_status_t`: the result of a function.
+//! `mcp_status_t`: the result of a function for C.
 
 use mcp_proto::{ConfigError, SendError};
 
-/// The result of a function. A function that returns an error has had no effect. The description of a function lists
-/// its errors, and names the exceptions. `MCP_ERROR_NULL` and `MCP_ERROR_UTF8` are errors of every function with
-/// pointers or texts.
+/// The result of a function. A function that returns an error has had no effect, unless its description says otherwise.
+/// The description also lists the errors of the function. In addition, any function may return `MCP_ERROR_NULL` if a
+/// required pointer is NULL, and `MCP_ERROR_UTF8` if a text is not UTF-8.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum mcp_status_t {
@@ -18,27 +18,30 @@ pub enum mcp_status_t {
     MCP_ERROR_CONFIG,
     /// The receive buffer is smaller than the minimum.
     MCP_ERROR_RX_TOO_SMALL,
-    /// The transmit buffer is too small for the machine's own messages.
+    /// The transmit buffer is too small for the messages that the server or client itself writes.
     MCP_ERROR_TX_TOO_SMALL,
     /// The text buffer of the slots is too small: each slot needs at least 8 bytes.
     MCP_ERROR_TEXT_TOO_SMALL,
-    /// The request cannot be used: for example, it has ended, already has a response, or is of another kind.
+    /// The function cannot use the request. For example, the request has ended, already has a response, or is of
+    /// another kind.
     MCP_ERROR_GONE,
-    /// The transmit buffer has no space. An event reports when the buffer has space again.
+    /// The transmit buffer has too little space. An event reports when to try again: `MCP_EVENT_WRITABLE` or
+    /// `MCP_CLIENT_WRITABLE`.
     MCP_ERROR_BUSY,
-    /// All slots are taken.
+    /// No slot is free, or the id of the request does not fit into a slot.
     MCP_ERROR_FULL,
-    /// The client is not connected.
+    /// The client is not connected yet, or the connection ends.
     MCP_ERROR_NOT_CONNECTED,
-    /// The peer did not request the message, or the progress has not increased.
+    /// The client did not request progress, or the progress has not increased: see `mcp_call_progress`.
     MCP_ERROR_NOT_WANTED,
-    /// The peer does not support the request.
+    /// The server does not support the request.
     MCP_ERROR_UNSUPPORTED,
-    /// The message does not fit into the free transmit space, or its JSON is not valid.
+    /// The message does not fit into the available transmit space, its JSON is not valid, or it is of another kind than
+    /// the request.
     MCP_ERROR_UNWRITABLE,
-    /// No value has this path.
+    /// The JSON text has no value at this path, or the value is `null`.
     MCP_ERROR_MISSING,
-    /// The value has another type, or does not fit into the C type.
+    /// The value at the path has another type or does not fit into the C type, or the text is not valid JSON.
     MCP_ERROR_TYPE,
     /// The caller's buffer is too small.
     MCP_ERROR_SPACE,

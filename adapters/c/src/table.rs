@@ -1,7 +1,7 @@
-//! Tables and configuration of a server, as C defines them: usually constants in flash.
+//! Tables and configuration of a server, in the types of C: in most programs, constants in flash.
 //!
-//! The library reads the tables in place, and copies no entry: `tools/list` turns each entry into a [`Tool`] on the
-//! stack.
+//! The library reads the tables in place, and stores no copy of an entry. For `tools/list`, it converts one entry after
+//! the other to a [`Tool`] on the stack.
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;
@@ -13,22 +13,23 @@ use crate::memory::{optional_string, slice, string};
 use crate::request::Current;
 use crate::status::mcp_status_t;
 
-/// The tool only reads.
+/// The tool only reads, and does not modify its environment.
 pub const MCP_TOOL_READ_ONLY: u32 = 1;
 /// The tool performs no destructive updates.
 pub const MCP_TOOL_NOT_DESTRUCTIVE: u32 = 2;
-/// Repeated calls have no additional effect.
+/// Repeated calls with the same arguments have no additional effect.
 pub const MCP_TOOL_IDEMPOTENT: u32 = 4;
 /// The tool does not interact with external entities.
 pub const MCP_TOOL_CLOSED_WORLD: u32 = 8;
 
-/// A tool. All texts are UTF-8, and remain valid and unchanged.
+/// A tool. All texts are UTF-8, and stay valid and unchanged as long as the server is used.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_tool_t {
-    /// The name: 1 to 128 characters from `A-Z a-z 0-9 _ - .`.
+    /// The name: 1 to 128 characters. These are ASCII letters, digits, `_`, `-` and `.`.
     pub name: *const c_char,
-    /// The JSON Schema of the arguments, or NULL for any object. The library does not check arguments.
+    /// The JSON Schema of the arguments, or NULL for any object. The library does not check arguments against the
+    /// schema.
     pub input_schema: *const c_char,
     /// The description for the model, or NULL.
     pub description: *const c_char,
@@ -40,7 +41,7 @@ pub struct mcp_tool_t {
     pub hints: u32,
 }
 
-/// A resource. All texts are UTF-8, and remain valid and unchanged.
+/// A resource. All texts are UTF-8, and stay valid and unchanged as long as the server is used.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_resource_t {
@@ -55,7 +56,7 @@ pub struct mcp_resource_t {
     pub mime_type: *const c_char,
 }
 
-/// An optional feature that the configuration of a server names. C programs only take the address of a feature.
+/// An optional feature of a server, such as `mcp_feature_resources`. C programs only take the address of a feature.
 pub struct mcp_feature_t {
     pub(crate) feature: &'static dyn Feature,
     pub(crate) check: fn(&Tables) -> Result<(), mcp_status_t>,
@@ -66,7 +67,7 @@ pub struct mcp_feature_t {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mcp_tools_t {
-    /// The array.
+    /// The array of entries.
     pub entries: *const mcp_tool_t,
     /// The number of entries in the array.
     pub count: usize,
@@ -78,13 +79,13 @@ pub struct mcp_tools_t {
 pub struct mcp_resources_t {
     /// The address of `mcp_feature_resources`, or NULL for a server without resources.
     pub feature: *const mcp_feature_t,
-    /// The array.
+    /// The array of entries.
     pub entries: *const mcp_resource_t,
     /// The number of entries in the array.
     pub count: usize,
 }
 
-/// The configuration of a server. All texts are UTF-8, and remain valid and unchanged.
+/// The configuration of a server. All texts are UTF-8, and stay valid and unchanged as long as the server is used.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mcp_server_config_t {
@@ -98,7 +99,8 @@ pub struct mcp_server_config_t {
     pub tools: mcp_tools_t,
     /// The resources.
     pub resources: mcp_resources_t,
-    /// Whether a second `initialize` restarts the session. Set this for a UART, which has no connections.
+    /// Whether a second `initialize` restarts the session. Set this for a UART, because the server cannot detect that a
+    /// new client has replaced the old one.
     pub restart_on_initialize: bool,
 }
 
@@ -114,8 +116,9 @@ impl Tables {
     /// Checks the tables of a configuration.
     ///
     /// # Errors
-    /// `MCP_ERROR_NULL`: the array of a table is NULL although its `count` is not 0, or an entry has no name or URI.
-    /// `MCP_ERROR_UTF8`: a text is not UTF-8. `MCP_ERROR_CONFIG`: two entries have the same name or URI.
+    /// `MCP_ERROR_NULL`: the array of a table is NULL although its `count` is not 0, a tool has no name, or a resource
+    /// has no name or no URI. `MCP_ERROR_UTF8`: a text is not UTF-8. `MCP_ERROR_CONFIG`: two tools have the same name,
+    /// or two resources have the same URI.
     ///
     /// # Safety
     /// The pointers of the configuration and of its entries are NULL, or valid and unchanged for the life of the
@@ -140,7 +143,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Checks the resources. Only servers with resources link this function.
+    /// Checks the resources, with the errors of [`new`](Self::new). Only servers with resources link this function.
     pub(crate) fn check_resources(&self) -> Result<(), mcp_status_t> {
         for (index, entry) in self.resources.iter().enumerate() {
             // SAFETY: the texts are valid by the contract of `new`, the only constructor.
@@ -174,21 +177,21 @@ impl Tables {
     }
 }
 
-/// Fails if an entry before `index` has the same name or URI. `first` is the index of the first entry with this name or
-/// URI.
+/// Fails if an earlier entry has the same key as the entry at `index`. The key is the name of a tool, or the URI of a
+/// resource. `first` is the index of the first entry with this key.
 fn is_new(first: Option<usize>, index: usize) -> Result<(), mcp_status_t> {
     if first == Some(index) { Ok(()) } else { Err(mcp_status_t::MCP_ERROR_CONFIG) }
 }
 
 impl mcp_tool_t {
-    /// Converts the entry to a [`Tool`].
+    /// Converts the entry to a [`Tool`]. Fails if the name is NULL, or a text is not UTF-8.
     ///
     /// # Safety
     /// The texts are NULL, or valid and unchanged for the life of the server.
     unsafe fn tool(&self) -> Result<Tool<'static>, mcp_status_t> {
-        // SAFETY: the caller promises the same requirements.
+        // SAFETY: the caller promises texts that are NULL, or valid and unchanged.
         let text = |text| unsafe { optional_string(text) };
-        // SAFETY: the caller promises the same requirements.
+        // SAFETY: the caller promises texts that are NULL, or valid and unchanged.
         let mut tool = Tool::new(unsafe { string(self.name) }?, text(self.input_schema)?.unwrap_or("{}"));
         if let Some(description) = text(self.description)? {
             tool = tool.description(description);
@@ -217,14 +220,14 @@ impl mcp_tool_t {
 }
 
 impl mcp_resource_t {
-    /// Converts the entry to a [`Resource`].
+    /// Converts the entry to a [`Resource`]. Fails if the URI or the name is NULL, or a text is not UTF-8.
     ///
     /// # Safety
     /// The texts are NULL, or valid and unchanged for the life of the server.
     unsafe fn resource(&self) -> Result<Resource<'static>, mcp_status_t> {
-        // SAFETY: the caller promises the same requirements.
+        // SAFETY: the caller promises texts that are NULL, or valid and unchanged.
         let text = |text| unsafe { optional_string(text) };
-        // SAFETY: the caller promises the same requirements.
+        // SAFETY: the caller promises texts that are NULL, or valid and unchanged.
         let (uri, name) = unsafe { (string(self.uri)?, string(self.name)?) };
         let mut resource = Resource::new(uri, name);
         if let Some(description) = text(self.description)? {

@@ -40,7 +40,7 @@ pub(crate) fn text_of<'a>(text: mcp_text_t) -> &'a str {
     unsafe { std::str::from_utf8(std::slice::from_raw_parts(text.text.cast(), text.length)) }.unwrap()
 }
 
-/// A C program: its server, and the output of the server.
+/// A C program: its server, the last event, the time, and the output of the server.
 struct Program {
     server: *mut mcp_server_t,
     event: mcp_event_t,
@@ -49,7 +49,8 @@ struct Program {
 }
 
 impl Program {
-    /// Creates a server with two tools and a resource. Never frees the memory, like firmware.
+    /// Creates a server with two tools, a resource and a slot, and starts a session. Never frees the memory, like
+    /// firmware.
     fn new() -> Program {
         let tools: &'static [mcp_tool_t] = Box::leak(Box::new([tool(c"a"), tool(c"b")]));
         let none = ptr::null();
@@ -91,14 +92,14 @@ impl Program {
             if kind != MCP_EVENT_IO || length == 0 {
                 return kind;
             }
-            // One byte more than half, so that a message is cut.
+            // Write one byte more than half of the output, so that most messages are cut.
             let count = length / 2 + 1;
             self.written.extend_from_slice(unsafe { std::slice::from_raw_parts(output, count) });
             unsafe { mcp_server_consumed(self.server, count) };
         }
     }
 
-    /// Passes a line in pieces, and checks the event that follows.
+    /// Passes a line to the server in pieces, and checks the kind of the event that follows.
     fn says(&mut self, line: &str, expected: mcp_event_kind_t) {
         let line = format!("{line}\n");
         let mut rest = line.as_bytes();
@@ -117,7 +118,8 @@ impl Program {
         assert_eq!((self.event.index, text_of(self.event.name)), (1, "b"));
     }
 
-    /// Returns the last line of the server's output since the last call.
+    /// Polls until the server waits for input. Returns the last line of the output since the previous call of this
+    /// function.
     fn last_line(&mut self) -> String {
         assert_eq!(self.run(), MCP_EVENT_IO);
         let text = String::from_utf8(std::mem::take(&mut self.written)).unwrap();

@@ -1,4 +1,4 @@
-//! Async pump: full duplex over `embedded-io-async`, on any executor.
+//! Async pump: `Pump::wait`, full duplex over `embedded-io-async`, on any executor.
 
 use core::future::{Future, pending, poll_fn};
 use core::pin::{Pin, pin};
@@ -11,7 +11,7 @@ use mcp_proto::{Action, Machine, Millis};
 use crate::pump::Pump;
 use crate::status::{PumpStatus, accept_unsupported, filter_reportable, is_unflushed_after, reject_zero};
 
-/// The clock of an executor.
+/// The clock and the timer of an async executor.
 ///
 /// An implementation for embassy:
 ///
@@ -37,28 +37,31 @@ use crate::status::{PumpStatus, accept_unsupported, filter_reportable, is_unflus
 /// }
 /// ```
 pub trait Timer {
-    /// Returns the time since a fixed moment, from a clock that never runs backwards.
+    /// Returns the time since a fixed moment. This time never decreases.
     fn now(&mut self) -> Millis;
 
     /// Waits until `at`. The pump may drop the future before `at`.
     fn until(&mut self, at: Millis) -> impl Future<Output = ()>;
 }
 
-/// The time between the repetitions of a flush that fails each time.
+/// The time between two attempts of a flush, after the pump has reported that a flush failed.
 const FLUSH_AGAIN: Millis = Millis(100);
 
 impl Pump {
     /// Moves bytes in both directions until the caller has something to do.
     ///
     /// Never returns [`PumpStatus::Moved`] or [`PumpStatus::Idle`]. After the machine has closed, returns
-    /// [`PumpStatus::Closed`] when the output is flushed, when the flush has failed, or after two seconds.
+    /// [`PumpStatus::Closed`] when the output is flushed, when the flush has failed, or after two seconds. A flush that
+    /// times out has not failed: the pump repeats the flush.
     ///
     /// The future is cancel-safe if the driver's futures are cancel-safe, and may then be a branch of a `select`. The
-    /// pump itself drops the driver's futures when the other direction has moved bytes, or a deadline has passed.
-    /// Before the pump returns an event, it also drops a flush that does not complete at once. The traits of
-    /// `embedded-io-async` recommend cancel safety but do not require it. Pipes, sockets and drivers with a ring buffer
-    /// are safe. A driver whose DMA uses the pump's buffers directly is not safe: when its future is dropped, the
-    /// driver loses bytes or sends them twice.
+    /// pump itself also drops pending futures of the driver. It drops a read, write or flush when the operation in the
+    /// other direction completes, or when a deadline passes. Before the pump returns an event, it drops a flush that
+    /// does not complete at once.
+    ///
+    /// The traits of `embedded-io-async` recommend cancel safety but do not require it. Pipes, sockets and drivers with
+    /// a ring buffer are usually safe. A driver whose DMA uses the pump's buffers directly is not safe: when the pump
+    /// drops its future, the driver loses bytes or sends them twice.
     pub async fn wait<R: Read, W: Write, T: Timer>(
         &mut self,
         machine: &mut dyn Machine,
@@ -112,9 +115,11 @@ impl Pump {
         }
     }
 
-    /// Polls a flush of the output once, because the peer may wait for an earlier response while the caller handles an
-    /// event. Does not wait until the flush completes: the pump would not read meanwhile, so a peer that writes before
-    /// it reads would never make space.
+    /// Polls a flush of the written output once before an event, because the peer may wait for an earlier response
+    /// while the caller handles the event.
+    ///
+    /// Does not wait until the flush completes, because the pump would not read in the meantime. If the peer reads only
+    /// after the pump has read, neither side would continue.
     async fn begin_flush<W: Write>(&mut self, output: &mut W) {
         if self.unflushed {
             let mut flush = pin!(write_or_flush(output, b"", true, false));
@@ -124,8 +129,8 @@ impl Pump {
     }
 }
 
-/// Waits until a write, a read or a third future completes. Returns the results of the write and of the read, or `None`
-/// in place of a result that is not ready.
+/// Waits until at least one of the three futures completes. Returns the results of `write` and `read`. The result of a
+/// future that is not complete is `None`.
 pub(crate) fn first<W, R>(
     mut write: Pin<&mut impl Future<Output = W>>,
     mut read: Pin<&mut impl Future<Output = R>>,
@@ -149,12 +154,12 @@ pub(crate) fn into_option<T>(poll: Poll<T>) -> Option<T> {
     }
 }
 
-/// Writes `bytes`. Without bytes, flushes the output if `flushes` is `true`, and otherwise never completes. Returns the
-/// number of written bytes.
+/// Writes `bytes`, and returns the number of written bytes. If `bytes` is empty and `flushes` is `true`, flushes the
+/// output, and returns 0. If `bytes` is empty and `flushes` is `false`, never completes.
 ///
-/// `has_failed` means that the caller has reported an earlier error. If the flush then fails with an error other than
-/// `TimedOut`, the future never completes, and the caller repeats the flush later. Without this rule, a caller whose
-/// flush always fails would never yield to the executor.
+/// `has_failed` means that the pump has reported an error since the last successful write. If a flush then fails with
+/// an error other than `TimedOut`, the future never completes. The pump drops the future, and repeats the flush later.
+/// Without this rule, a task whose flushes always fail would never yield to the executor.
 pub(crate) async fn write_or_flush<W: Write>(
     output: &mut W,
     bytes: &[u8],
@@ -174,7 +179,7 @@ pub(crate) async fn write_or_flush<W: Write>(
     flushed.map(|()| 0)
 }
 
-/// Reads into `space` if `reads` is `true`, and otherwise never completes. Returns the number of bytes read.
+/// Reads into `space`, and returns the number of bytes read. If `reads` is `false`, never completes.
 pub(crate) async fn read_if<R: Read>(
     input: &mut R,
     space: &mut [u8],
@@ -186,8 +191,10 @@ pub(crate) async fn read_if<R: Read>(
     input.read(space).await.map_err(|error| error.kind())
 }
 
-/// Flushes the last output of a connection, and repeats a flush that times out. Returns at `until` at the latest,
-/// because a lost peer may never accept the output.
+/// Flushes the last output of a connection, and repeats a flush that times out.
+///
+/// Returns at `until` at the latest, because a lost peer may never accept the output. If `until` has already passed,
+/// polls the flush once.
 pub(crate) async fn flush_until<W: Write, T: Timer>(output: &mut W, timer: &mut T, until: Millis) {
     loop {
         let has_timed_out = {

@@ -10,17 +10,24 @@ use crate::status::{PumpStatus, accept_unsupported, is_unflushed_after, reject_z
 impl Pump {
     /// Moves bytes over a blocking link until the caller has something to do.
     ///
-    /// Never returns [`PumpStatus::Moved`]. Returns [`PumpStatus::Idle`] only if the machine waits for the caller, or
-    /// the driver's read, write or flush ended with [`ErrorKind::TimedOut`].
+    /// Never returns [`PumpStatus::Moved`]. Returns [`PumpStatus::Idle`] in two cases only. Either the machine accepts
+    /// no input until the caller responds or a deadline passes. Or a read, write or flush of the driver has ended with
+    /// [`ErrorKind::TimedOut`].
     ///
-    /// The pump writes and flushes all output before it reads or returns. Two seconds after the machine has closed, the
-    /// pump returns [`PumpStatus::Closed`] even if the flush times out. If a flush before a read fails, the pump
-    /// returns `Idle` for `TimedOut`, and [`PumpStatus::NotWritten`] for another temporary error. The next call repeats
-    /// the flush, and reads if the flush fails again. The pump does not report a failed flush before an event. If a
-    /// flush can time out, a read should also time out.
+    /// The pump writes all output, and then flushes once, before it reads. Two seconds after the machine has closed,
+    /// the pump returns [`PumpStatus::Closed`] even if the flush times out.
+    ///
+    /// If a flush before a read fails, the pump returns `Idle` for `TimedOut`, and [`PumpStatus::NotWritten`] for
+    /// another temporary error. The next call repeats the flush, and reads even if the flush fails again. There is one
+    /// exception: if the first failure was `TimedOut`, the first other error is also returned, as `NotWritten`. While a
+    /// read blocks, the pump repeats no flush. So if flushes can time out, reads should also time out.
+    ///
+    /// Before the pump returns an event, it flushes the output that it has written. A failure of this flush is not
+    /// reported.
     ///
     /// While a read blocks, the machine is not polled, so a deadline takes effect only after the read. This delay does
-    /// no harm if all tools of a server respond immediately. Use [`step`](Pump::step) for any other server.
+    /// no harm to a server that sends only responses, and sends them immediately. For any other machine, use
+    /// [`step`](Pump::step), or a driver whose reads time out.
     ///
     /// `now` returns the time of a clock that never runs backwards: see [`Millis`].
     pub fn run<T: Read + Write>(
@@ -42,8 +49,7 @@ impl Pump {
             let time = now();
             let io = match machine.poll(time) {
                 Action::Event => {
-                    // Flush first, because the peer may wait for an earlier response while the caller handles the
-                    // event.
+                    // The peer may wait for an earlier response while the caller handles the event.
                     _ = self.flush(port);
                     return PumpStatus::Event;
                 }
@@ -75,9 +81,9 @@ impl Pump {
     }
 
     fn flush_and_read(&mut self, port: &mut dyn Port, takes_more: bool) -> Option<PumpStatus> {
-        // The error of a closed link appears again in the next read or write. Once the caller knows an error, the next
-        // error must not prevent the read, because the flush may always fail, or the peer may read only after it has
-        // written more.
+        // Return the first failure of a flush since the last write, and after `TimedOut` also the first other error.
+        // After further failures, read nevertheless: the flush may always fail, or the peer may read only after it has
+        // written more. An error of a closed link needs no report here, because the next read or write fails too.
         if let Err(kind) = self.flush(port)
             && self.unflushed
             && matches!(self.flush_error, None | Some(ErrorKind::TimedOut))
@@ -106,7 +112,7 @@ impl Pump {
     }
 }
 
-/// A driver with its error type erased to [`ErrorKind`].
+/// A driver whose errors are reduced to their [`ErrorKind`].
 trait Port {
     fn read(&mut self, space: &mut [u8]) -> Result<usize, ErrorKind>;
     fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind>;

@@ -20,11 +20,17 @@ const READ_SIZE: usize = 32;
 /// A [`Pump`] over a serial line that damages, drops or inserts bytes.
 ///
 /// Both ends of the line exchange frames with checksums, and repeat lost frames: see [`mcp_proto_framed_link`]. The
-/// other end is another `FramedPump`, or `mcp-serial-bridge --framed`. The methods have the names and contracts of
-/// [`Pump`]'s methods, and session marks are enabled. [`PumpStatus::NewSession`] also reports a restart of the other
-/// end. `LineBroken` is never returned, because lost bytes are sent again. After the machine has closed,
-/// [`PumpStatus::Closed`] is returned when the other end has received all output, or after two seconds. If the line has
-/// ended or is closed, the pump does not wait for the other end.
+/// other end is another `FramedPump`, or the program `mcp-serial-bridge --framed`.
+///
+/// The methods have the names and contracts of [`Pump`]'s methods, except for differences that a method names, and for
+/// these differences:
+///
+/// - [Session marks](Pump::session_marks) are always enabled. [`PumpStatus::NewSession`] also reports a restart of the
+///   other end.
+/// - [`PumpStatus::LineBroken`] is never returned, because lost bytes are sent again.
+/// - After the machine has closed, [`PumpStatus::Closed`] is returned when the other end has received all output, or
+///   after two seconds. If the input of the line has ended or the line is closed, the pump does not wait for the other
+///   end.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -46,7 +52,7 @@ const READ_SIZE: usize = 32;
 ///             },
 ///             PumpStatus::NewSession => server.reset(),
 ///             PumpStatus::Closed => return Ok(()),
-///             // Sleep until an interrupt, at most until the deadline: a lost frame may have to be repeated.
+///             // Sleep until an interrupt, but at most until the deadline, at which the pump may repeat a lost frame.
 ///             PumpStatus::Idle(_deadline) => {}
 ///             _ => {}
 ///         }
@@ -63,21 +69,21 @@ pub struct FramedPump {
     has_reported_error: bool,
 }
 
-/// The state of the line.
+/// The state of the serial line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     Open,
     /// The input has ended. The output is still open.
     Ended,
-    /// The line is closed: a read or write has returned this error.
+    /// The line is closed: a read, write or flush has returned this error.
     Lost(ErrorKind),
 }
 
 impl FramedPump {
     /// Creates a pump for one line.
     ///
-    /// `number` should be different at each start of the board: a random number, or a counter of starts in RAM that
-    /// keeps its content. See [`FramedLink::new`] for the effect of a constant.
+    /// `number` should be different at each start of the board: a random number, or a counter of starts in memory that
+    /// a restart does not clear. See [`FramedLink::new`] for the effect of a constant number.
     #[must_use]
     pub const fn new(number: u16) -> FramedPump {
         FramedPump {
@@ -89,22 +95,25 @@ impl FramedPump {
         }
     }
 
-    /// Returns whether both ends of the line have agreed on a session.
+    /// Returns whether this end of the line has a session with the other end.
     #[must_use]
     pub const fn is_connected(&self) -> bool {
         self.link.is_connected()
     }
 
-    /// Starts a new session on both ends of the line. The caller must also reset the machine.
+    /// Starts a new session on both ends of the line, and drops all bytes in transit.
+    ///
+    /// The caller must also reset the machine. A `FramedPump` at the other end then returns [`PumpStatus::NewSession`].
+    /// If the line had ended or was closed, this pump uses the line again.
     pub fn new_session(&mut self) {
         self.pump.new_session();
         self.link.restart();
         self.line = Line::Open;
     }
 
-    /// Polls the machine once and moves bytes in both directions. See [`Pump::step`].
+    /// Polls the machine at most once, and moves bytes in both directions. See [`Pump::step`].
     ///
-    /// Call this method again at the deadline of [`PumpStatus::Idle`], because a lost frame may have to be repeated.
+    /// Call this method again at the deadline of [`PumpStatus::Idle`], at which the pump may repeat a lost frame.
     pub fn step(&mut self, machine: &mut dyn Machine, line: &mut dyn Link, now: Millis) -> PumpStatus {
         let mut space = [0; READ_SIZE];
         let has_read = match self.line {
@@ -127,10 +136,10 @@ impl FramedPump {
 
     /// Moves bytes over a blocking line until the caller has something to do. See [`Pump::run`].
     ///
-    /// Never returns [`PumpStatus::NotWritten`]: after a temporary error, a later call repeats the write or flush.
+    /// Never returns [`PumpStatus::NotWritten`]: after a temporary error, the pump repeats the write or flush later.
     ///
-    /// A lost frame is repeated between two reads. So the driver's read should end with [`ErrorKind::TimedOut`] after
-    /// at most 100 ms without input, and the caller should then call `run` again.
+    /// The pump repeats a lost frame only between two reads. So a read of the driver should end with
+    /// [`ErrorKind::TimedOut`] after at most 100 ms without input, and the caller should then call `run` again.
     pub fn run<T: Read + Write>(
         &mut self,
         machine: &mut dyn Machine,
@@ -142,7 +151,8 @@ impl FramedPump {
             let has_written = self.write_all(line, now);
             let deadline = match status {
                 PumpStatus::Moved => continue,
-                // Poll again, because the write of the last frame may have ended the connection.
+                // After the end of the input, the connection can end once the last frame is written. A write may also
+                // have found a closed line. Poll again to report either.
                 PumpStatus::Idle(_) if has_written && self.line != Line::Open => continue,
                 PumpStatus::Idle(deadline) if self.line == Line::Open => deadline,
                 PumpStatus::Closed if self.is_unflushed && now() < self.pump.closes_at => {
@@ -161,10 +171,12 @@ impl FramedPump {
 
     /// Moves bytes in both directions until the caller has something to do. See [`Pump::wait`].
     ///
-    /// The futures of the driver must be cancel-safe, as for [`Pump::wait`]. Before this method returns a status other
-    /// than [`PumpStatus::Closed`] and [`PumpStatus::NotWritten`], it polls due writes and then a flush. The method
-    /// drops the first of these futures that does not complete at once. `embedded-io-async` recommends that a dropped
-    /// write has written no bytes, but does not require this.
+    /// The futures of the driver must be cancel-safe, as for [`Pump::wait`]: a read or write that the pump drops
+    /// must have moved no bytes. `embedded-io-async` recommends this property but does not require it.
+    ///
+    /// Before this method returns a status other than [`PumpStatus::Closed`] and [`PumpStatus::NotWritten`], it polls
+    /// the writes of due frames, and then a flush. It stops at the first of these futures that does not complete at
+    /// once, and drops this future.
     pub async fn wait<R: embedded_io_async::Read, W: embedded_io_async::Write, T: Timer>(
         &mut self,
         machine: &mut dyn Machine,
@@ -189,8 +201,8 @@ impl FramedPump {
                     return status;
                 }
             };
-            // If a repetition is due, this call selects the frame. Without the call, the deadline below would be in
-            // the past.
+            // If a repetition is due, this call selects the frame and stops its timer. Without the call, the deadline
+            // below would be in the past.
             self.link.output(now);
             let (deadline, reads) = (self.earlier(deadline), self.line == Line::Open);
             let (is_unflushed, has_failed) = (self.is_unflushed, self.has_reported_error);
@@ -215,18 +227,20 @@ impl FramedPump {
         }
     }
 
-    /// Returns the bytes that are due for the async output.
+    /// Returns the bytes to write next in [`wait`](FramedPump::wait).
     fn writable(&mut self, now: Millis) -> &[u8] {
         match self.line {
-            // A closed line gets no bytes: each write would fail at once, and `wait` would never yield to the executor.
+            // Each write to a closed line would fail at once, so `wait` would never yield to the executor.
             Line::Lost(_) => &[],
             Line::Open | Line::Ended => self.link.output(now),
         }
     }
 
-    /// Writes and flushes the frames that the output accepts at once, because the other end may wait for them while the
-    /// caller handles an event. Does not wait for the output: the pump would not read meanwhile, so the other end would
-    /// never make space if it writes before it reads.
+    /// Writes and flushes the frames that the output accepts at once, because the other end may wait for these frames
+    /// while the caller handles an event.
+    ///
+    /// Does not wait for the output, because the pump would not read in the meantime. If the other end reads only after
+    /// the pump has read, neither end would continue.
     async fn begin_write<W: embedded_io_async::Write>(&mut self, output: &mut W, now: Millis) {
         loop {
             let (is_unflushed, has_failed) = (self.is_unflushed, self.has_reported_error);
@@ -239,23 +253,26 @@ impl FramedPump {
             if let Some(flushed) = written.filter(|_| flushes) {
                 self.is_unflushed = is_unflushed_after(flushed);
             }
-            // If the line does not accept a frame, a later call writes the frame.
+            // Stop after the flush, or when the line accepts no further bytes. A later call writes the other bytes.
             if !written.is_some_and(|written| matches!(self.record_write(written, now), Ok(true))) {
                 return;
             }
         }
     }
 
-    /// Reports a new session of the other end. Otherwise polls the machine once, and moves bytes between machine and
-    /// link. After the machine has closed, returns [`PumpStatus::Idle`] until the link has nothing more to send, or two
-    /// seconds have passed.
+    /// Returns [`PumpStatus::NewSession`] if the other end has begun a new session. Otherwise polls the machine once,
+    /// and moves bytes between the machine and the link.
+    ///
+    /// After the machine has closed, returns [`PumpStatus::Idle`] while the link has bytes to send or awaits their
+    /// acknowledgment, but for at most two seconds. Then returns [`PumpStatus::Closed`].
     fn poll_machine(&mut self, machine: &mut dyn Machine, now: Millis) -> PumpStatus {
         if self.link.take_reset() {
             self.pump.new_session();
             log::new_session();
             return PumpStatus::NewSession;
         }
-        // Once the machine is closed, only a new session opens the connection again.
+        // Once `closes_at` is set, the machine is closed. The pump polls the machine again only after a new session has
+        // cleared `closes_at`.
         if self.pump.closes_at == Millis::MAX {
             match self.pump.step(machine, &mut Stream { link: &mut self.link, line: self.line }, now) {
                 PumpStatus::Closed => _ = self.pump.closing(now),
@@ -264,7 +281,7 @@ impl FramedPump {
         }
         let is_sending = match self.line {
             Line::Open => !self.link.is_idle(),
-            // No acknowledgment can arrive.
+            // The input has ended, so no acknowledgment can arrive.
             Line::Ended => !self.link.output(now).is_empty(),
             Line::Lost(_) => false,
         };
@@ -274,21 +291,21 @@ impl FramedPump {
         PumpStatus::Closed
     }
 
-    /// Handles the result of a read. Returns whether bytes have arrived, or the line has ended.
+    /// Handles the result of a read. Returns whether bytes have arrived, or the line has ended or closed.
     fn arrived(&mut self, space: &[u8], read: Result<Option<usize>, ErrorKind>, now: Millis) -> bool {
         match read {
             Ok(None) => return false,
             Ok(Some(0)) => self.line = Line::Ended,
             Ok(Some(count)) => self.link.input(space.get(..count).unwrap_or(space), now, |_| {}),
             Err(kind) if classify(kind) == ErrorClass::Gone => self.line = Line::Lost(kind),
-            // Other errors need no report, because the checksums detect lost bytes.
+            // Lost bytes need no report, because the checksums detect the damaged frame.
             Err(_) => return false,
         }
         true
     }
 
-    /// Writes frames until the line accepts no further bytes. Returns whether any byte was written. Fails with a
-    /// temporary error.
+    /// Writes the frames that are due, until the line accepts no further bytes. Returns whether any byte was written.
+    /// Fails if a write fails with a temporary error.
     fn transmit(&mut self, line: &mut dyn Link, now: Millis) -> Result<bool, ErrorKind> {
         let mut has_written = false;
         loop {
@@ -304,7 +321,7 @@ impl FramedPump {
         }
     }
 
-    /// Writes and flushes all frames that are due. Returns whether any byte was written.
+    /// Writes the frames that are due, until a write fails, and then flushes. Returns whether any byte was written.
     fn write_all<T: Read + Write>(&mut self, line: &mut T, now: &mut dyn FnMut() -> Millis) -> bool {
         let mut has_written = false;
         loop {
@@ -314,21 +331,22 @@ impl FramedPump {
                 break;
             }
             let written = reject_zero(line.write(bytes).map_err(|error| error.kind()));
-            // If the line does not accept a frame, a later call writes the frame.
+            // A later call writes the bytes that the line did not accept.
             if !matches!(self.record_write(written, time), Ok(true)) {
                 break;
             }
             has_written = true;
         }
         if self.is_unflushed {
-            // An error of a closed line appears again in the next read or write.
+            // An error is not returned: the pump repeats a failed flush, and on a closed line, the next read fails too.
             self.is_unflushed =
                 is_unflushed_after(accept_unsupported(line.flush().map_err(|error| error.kind())));
         }
         has_written
     }
 
-    /// Handles the result of a write. Returns whether bytes were written. Fails with a temporary error.
+    /// Handles the result of a write, or of an async flush as a write of 0 bytes. Returns whether bytes were written.
+    /// Fails if the error is temporary.
     fn record_write(&mut self, written: Result<usize, ErrorKind>, now: Millis) -> Result<bool, ErrorKind> {
         match written {
             Ok(count) => {
@@ -352,12 +370,13 @@ impl FramedPump {
         }
     }
 
+    /// Returns the earlier one of `deadline` and the deadline of the link.
     fn earlier(&self, deadline: Option<Millis>) -> Option<Millis> {
         deadline.into_iter().chain(self.link.deadline()).min()
     }
 }
 
-/// The byte stream of the link, for the pump.
+/// The byte stream that the frames carry, as a [`Link`] for the inner [`Pump`].
 struct Stream<'l> {
     link: &'l mut FramedLink,
     line: Line,

@@ -8,7 +8,7 @@ use crate::link::Link;
 /// A [`Link`] over the main loop's ends of two [`heapless`] queues.
 ///
 /// The other ends belong to interrupts or to another core. This type is for applications that already have such queues.
-/// A [`Queue`](crate::Queue) needs no splitting, and reports bytes that did not fit.
+/// Other applications should use [`Queue`](crate::Queue), which needs no splitting, and reports bytes that did not fit.
 ///
 /// ```
 /// use heapless::spsc::Queue;
@@ -34,14 +34,15 @@ use crate::link::Link;
 /// ```
 ///
 /// A `heapless` queue does not record bytes that did not fit. If an interrupt cannot enqueue a byte, it should enqueue
-/// `CAN` (0x18) as soon as the queue has space again. The machine then discards the line. The firmware image may
-/// contain a panic symbol, because `heapless` divides by the queue size. The compiler cannot always prove that this
-/// size is not zero. On processors without atomic instructions, such as RV32IMC, `heapless` needs one of its
-/// `portable-atomic` features.
+/// `CAN` (0x18) as soon as the queue has space again. The machine then discards the line that contains this byte.
+///
+/// `heapless` divides by the queue size, and the compiler cannot always prove that this size is not zero. The firmware
+/// image may therefore contain a panic symbol. On processors without atomic instructions, such as RV32IMC, `heapless`
+/// needs one of its `portable-atomic` features.
 pub struct HeaplessLink<'q> {
-    /// Bytes that interrupts have received.
+    /// Received bytes, which an interrupt or another core enqueues.
     pub received: Consumer<'q, u8>,
-    /// Bytes for interrupts to send.
+    /// Bytes to send, which an interrupt or another core dequeues.
     pub to_send: Producer<'q, u8>,
 }
 

@@ -1,7 +1,7 @@
 //! Pumps without a heap for UARTs and sockets, over [`embedded_io`] and [`embedded_io_async`].
 //!
-//! The pumps connect servers and clients to the UARTs and sockets of boards. The crate needs no heap, contains no
-//! `unsafe` code, and never panics.
+//! A pump polls a machine, which is an MCP server or client of [`mcp_proto`], and moves the machine's bytes. The crate
+//! needs no heap, contains no `unsafe` code, and never panics.
 //!
 //! | link | method | requirements |
 //! |---|---|---|
@@ -10,26 +10,31 @@
 //! | blocking | [`Pump::run`] | `Read` + `Write` |
 //! | async | [`Pump::wait`], full duplex on any executor | `Read` + `Write` of `embedded-io-async`, and a [`Timer`] |
 //!
-//! [`Halves`] joins two drivers into one link, and [`WriteBlocks`] replaces a missing `WriteReady`.
+//! [`Halves`] joins a receiver and a transmitter into one link, and [`WriteBlocks`] replaces a missing `WriteReady`.
 //!
-//! Each method returns a [`PumpStatus`]. A method that waits usually returns because the machine has an event. Two
-//! statuses are specific to serial lines, which can lose bytes and have no connections:
+//! Each of these methods returns a [`PumpStatus`]. `run` and `wait` usually return because the machine has an event.
+//! Two statuses are specific to serial lines, which can lose bytes and have no connections:
 //!
-//! - **Lost bytes.** After an overrun or a framing error, the machine discards only the current line of JSON. If the
-//!   received part of this line shows a request and its id, the machine sends an error response immediately. The
-//!   session continues, and the pump returns [`PumpStatus::LineBroken`].
-//! - **New clients.** A client that sends a [session mark](Pump::session_marks) starts a new session, even in the
-//!   middle of an old line: [`PumpStatus::NewSession`]. The caller resets the machine. The reset drops the old
-//!   session, its calls in flight, and its partial output.
+//! - **Lost bytes.** After an overrun or a framing error, the pump returns [`PumpStatus::LineBroken`], and the session
+//!   continues. The machine discards at most the current line of JSON. If the received part of this line shows a
+//!   request and its id, a server sends an error response at the end of the line.
+//! - **New clients.** With [session marks](Pump::session_marks), a client that sends such a mark starts a new session,
+//!   even in the middle of an old line. The pump then returns [`PumpStatus::NewSession`], and the caller resets the
+//!   machine. The reset drops the old session, its calls in flight, and its unsent output.
 //!
-//! Errors are classified by their kind. `NotConnected`, `BrokenPipe`, `ConnectionReset`, `ConnectionAborted`,
-//! `ConnectionRefused` and `WriteZero` mean that the link is closed. `TimedOut` means that no byte has moved. All other
-//! errors, including `Interrupted`, are temporary: a failed read has lost bytes, and the pump repeats a failed write or
-//! flush. But a flush that ends with `Unsupported` is complete.
+//! The pumps classify the errors of a link by their kind:
 //!
-//! This example is for an interrupt-driven UART without flow control. If the queue is full, a byte that arrives is
-//! lost, and the line is broken. In the example of [`Queue`], the handler leaves bytes in the UART while the queue is
-//! full.
+//! - `NotConnected`, `BrokenPipe`, `ConnectionReset`, `ConnectionAborted`, `ConnectionRefused` and `WriteZero` mean
+//!   that the link is closed.
+//! - `TimedOut` means that no byte has moved.
+//! - All other errors, including `Interrupted`, are temporary. A read with such an error has lost bytes. The pump
+//!   repeats a write or flush with such an error. As an exception, [`HttpPump`] closes the connection.
+//!
+//! A flush that ends with `Unsupported` is complete, because the driver has no output to flush.
+//!
+//! The following example is for an interrupt-driven UART without flow control. If the queue `RECEIVED` is full, a byte
+//! that arrives is lost, and the machine discards the line. To lose fewer bytes, an interrupt handler can leave bytes
+//! in the UART while the queue has no space, as in the example of [`Queue`].
 //!
 //! ```
 //! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -42,7 +47,7 @@
 //! static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
 //! static CONFIG: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
 //!
-//! /// The interrupt handler of the UART, with the contents of its registers.
+//! /// The interrupt handler. The parameters are the contents of the UART's registers. Returns the next byte to send.
 //! fn uart(arrived: Option<u8>, overrun: bool, is_break: bool) -> Option<u8> {
 //!     if overrun {
 //!         RECEIVED.lost();
@@ -71,7 +76,7 @@
 //!                 pump.new_session();
 //!                 server.reset();
 //!             }
-//!             // Sleeps until the next interrupt. An interrupt after the step must prevent the sleep.
+//!             // Sleep until the next interrupt. An interrupt between the step and the sleep must prevent the sleep.
 //!             PumpStatus::Idle(_) => sleep(),
 //!             _ => {}
 //!         }
@@ -80,14 +85,18 @@
 //! }
 //! ```
 //!
-//! Features: `defmt` and `log` enable log messages for link errors and state changes, through the crate of the same
-//! name. `defmt` also implements `defmt::Format` for `mcp_proto`'s errors, tickets and levels. Without these
-//! features, the image contains no logging code. `heapless` adds a link over the queues of that crate. `http` adds
-//! [`HttpPump`] for MCP over HTTP. `framed` adds [`FramedPump`] for serial lines that damage bytes.
+//! Features:
+//!
+//! - `defmt` and `log` enable log messages for link errors, new sessions and closed connections, through the crate of
+//!   the same name. `defmt` also implements `defmt::Format` for [`PumpStatus`] and for types of `mcp_proto`, such as
+//!   errors, tickets and levels. Without these two features, the image contains no logging code.
+//! - `heapless` adds `HeaplessLink`, a link over two queues of that crate.
+//! - `http` adds [`HttpPump`] for MCP over HTTP.
+//! - `framed` adds [`FramedPump`] for serial lines that damage bytes.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(elided_lifetimes_in_paths)]
-// The peer controls the input of this code, so this code must not panic.
+// The peer controls the input of this code. With a panic, the peer could stop the board.
 #![cfg_attr(
     not(test),
     deny(

@@ -4,11 +4,11 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 
 use crate::status::{accept_unsupported, is_unflushed_after};
 
-/// A bidirectional link that never blocks.
+/// A bidirectional link whose methods do not wait for input or for space.
 ///
 /// Every type that implements [`Read`], [`ReadReady`], [`Write`] and [`WriteReady`] is a link. [`Halves`] joins a
-/// separate receiver and transmitter, and [`WriteBlocks`] adapts a driver without `WriteReady`. For a board without a
-/// driver, the application implements the trait:
+/// separate receiver and transmitter. [`WriteBlocks`] adapts a driver without `WriteReady`, and blocks during a short
+/// write. For a board without a driver that implements these traits, the application implements `Link`:
 ///
 /// ```
 /// use embedded_io::ErrorKind;
@@ -29,21 +29,23 @@ use crate::status::{accept_unsupported, is_unflushed_after};
 /// }
 /// ```
 pub trait Link {
-    /// Reads arrived bytes into `space`, and returns their number.
+    /// Reads bytes that have arrived into `space`, and returns the number of bytes read.
     ///
     /// Returns `None` if no byte has arrived yet, and `Some(0)` at the end of the input. `space` is never empty.
     ///
     /// # Errors
-    /// Bytes were lost, or the link is closed: see [`PumpStatus`](crate::PumpStatus).
+    /// Fails if bytes were lost, or the link is closed. The [crate documentation](crate) classifies errors by kind.
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind>;
 
-    /// Writes as many leading bytes as possible without blocking. Returns the number of written bytes, which may be 0.
+    /// Writes the first bytes of `bytes`, as many as the link accepts without blocking. Returns the number of written
+    /// bytes, which may be 0.
     ///
-    /// `bytes` is never empty. The implementation must send all accepted bytes without a flush, because the pump does
-    /// not flush.
+    /// `bytes` is never empty. The implementation must send all written bytes without a flush, because the pumps that
+    /// use this trait do not flush.
     ///
     /// # Errors
-    /// No byte was written, because of a temporary error or a closed link: see [`PumpStatus`](crate::PumpStatus).
+    /// Fails if no byte was written because of a temporary error or a closed link. The [crate documentation](crate)
+    /// classifies errors by kind.
     fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind>;
 }
 
@@ -63,7 +65,7 @@ impl<T: Read + ReadReady + Write + WriteReady> Link for T {
     }
 }
 
-/// A receiver and a transmitter as one link.
+/// A separate receiver and transmitter, joined to one link.
 #[derive(Debug)]
 pub struct Halves<R, W>(pub R, pub W);
 
@@ -102,7 +104,7 @@ impl<R, W: WriteReady> WriteReady for Halves<R, W> {
 /// The maximum number of bytes in one blocking write.
 const MAX_WRITE: usize = 16;
 
-/// The maximum number of flushes after a write.
+/// The maximum number of flushes after one write.
 const MAX_FLUSHES: u32 = 10;
 
 /// Adapter for a driver whose writes may block.
@@ -111,11 +113,11 @@ const MAX_FLUSHES: u32 = 10;
 /// accepts at most 16 bytes, and blocks until the driver has flushed these bytes.
 ///
 /// A flush is repeated if it times out or ends with a temporary error, because the peer may wait for the written bytes.
-/// After ten such flushes, the bytes stay in the driver until the next write.
+/// After ten such flushes, the bytes stay in the driver until the flush of the next write.
 ///
-/// At 115,200 baud, a [`Pump::step`](crate::Pump::step) therefore blocks for at most 1.4 ms, unless a flush times out.
-/// A step of `FramedPump` or `HttpPump` blocks until all pending output is written. Bytes that arrive in the meantime
-/// must fit into the hardware's FIFO, or into a [`Queue`](crate::Queue) that an interrupt fills.
+/// At 115,200 baud, 16 bytes take 1.4 ms. If no flush fails, a [`Pump::step`](crate::Pump::step) blocks for about this
+/// time. A step of `FramedPump` or `HttpPump` blocks until all pending output is written. Input that arrives in the
+/// meantime is lost unless it fits into the hardware's FIFO, or into a [`Queue`](crate::Queue) that an interrupt fills.
 #[derive(Debug)]
 pub struct WriteBlocks<T>(pub T);
 
@@ -138,7 +140,8 @@ impl<T: ReadReady> ReadReady for WriteBlocks<T> {
 impl<T: Write> Write for WriteBlocks<T> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, T::Error> {
         let written = self.0.write(bytes.get(..MAX_WRITE).unwrap_or(bytes))?;
-        // The driver has accepted the bytes. An error of the link appears again in the next write.
+        // An error of a flush is not returned, because the driver has accepted the bytes, and the caller would write
+        // them again. If the link is closed, the next write fails too.
         for _ in 0..MAX_FLUSHES {
             let flushed = accept_unsupported(self.0.flush().map_err(|error| error.kind()));
             if !is_unflushed_after(flushed) {

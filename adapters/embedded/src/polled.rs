@@ -9,7 +9,9 @@ use crate::status::{PumpStatus, filter_reportable};
 impl Pump {
     /// Polls the machine once and moves bytes in both directions.
     ///
-    /// The pump offers the pending output to the link once, and reads bytes that have arrived.
+    /// If the machine has an event or is closed, the pump moves no bytes. Otherwise, the pump offers the pending output
+    /// to the link once, without a flush: see [`Link::transmit`]. The pump also reads bytes that have arrived, once the
+    /// machine has received all bytes of the last read.
     ///
     /// Blocks only as long as the link does. One step moves at most 64 bytes of input.
     ///
@@ -24,7 +26,7 @@ impl Pump {
     }
 
     /// Moves bytes in both directions once.
-    // Not inlined, because its stack frame must not be live while the machine is polled.
+    // Not inlined, so that its stack frame is not live while `step` polls the machine.
     #[inline(never)]
     fn exchange(&mut self, io: Io<'_>, link: &mut dyn Link) -> PumpStatus {
         let deadline = io.deadline();
@@ -39,7 +41,7 @@ impl Pump {
             None
         };
         let fed = self.feed(receive);
-        // Return a read error first, then a new session, then a write error, then `Moved`.
+        // Of several results, return a read error first, then a new session, then a write error, then `Moved`.
         filter_reportable(arrived)
             .or(filter_reportable(fed))
             .or(filter_reportable(sent))

@@ -1,4 +1,6 @@
-//! `Pump`: what all forms of the pump share. Cancels lines that lost bytes, and detects session marks.
+//! `Pump`: the state that the polled, blocking and async pumps share.
+//!
+//! Cancels lines that lost bytes, and detects session marks.
 
 use embedded_io::ErrorKind;
 use mcp_proto::{Millis, Receive, Transmit};
@@ -8,14 +10,14 @@ use crate::status::{ErrorClass, PumpStatus, classify};
 
 /// The line that starts a new session: four times ASCII *end of transmission*, with a line break on both sides.
 ///
-/// JSON never contains the byte *end of transmission*. Noise on the line is unlikely to produce the mark, because four
-/// bytes in a row would have to change to the same value.
+/// Valid JSON never contains the byte *end of transmission*. Noise on the line is unlikely to produce the mark, because
+/// it would have to change four bytes in a row to this value.
 pub const SESSION_MARK: &[u8] = b"\n\x04\x04\x04\x04\n";
 
 /// ASCII *cancel*. The machine discards a line that contains this byte.
 const CANCEL: u8 = 0x18;
 
-/// The size of the read buffer: at least the FIFO of a typical UART, and one full-speed USB packet.
+/// The size of the read buffer, in bytes. The FIFO of a typical UART and a full-speed USB packet are not larger.
 const READ_BUFFER_SIZE: usize = 64;
 
 /// Maximum time between the close of the machine and the end of the connection.
@@ -25,8 +27,8 @@ const CLOSING_TIME: Millis = Millis::seconds(2);
 ///
 /// `Pump` has no type parameters, contains a 64-byte buffer and needs no heap.
 ///
-/// [`step`](Pump::step) never waits for input, and suits a main loop that has other work. [`run`](Pump::run) blocks.
-/// [`wait`](Pump::wait) is for async executors.
+/// [`step`](Pump::step) never waits for input, and suits a main loop that has other work. [`run`](Pump::run) blocks
+/// until the caller has something to do. [`wait`](Pump::wait) is for async executors.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -57,30 +59,30 @@ const CLOSING_TIME: Millis = Millis::seconds(2);
 /// ```
 pub struct Pump {
     read_buffer: [u8; READ_BUFFER_SIZE],
-    /// Start of the bytes that the machine has not received yet.
+    /// Start of the bytes in `read_buffer` that the machine has not received yet.
     fed: usize,
-    /// End of the bytes that were read.
+    /// End of the bytes in `read_buffer` that were read.
     filled: usize,
     input: Input,
     detects_marks: bool,
-    /// The length of the incomplete session mark at the end of the last input.
+    /// The length of the incomplete session mark at the end of the input so far.
     matched: usize,
     /// Whether a session mark has arrived that [`Pump::feed`] has not reported yet.
     has_mark: bool,
     /// Whether [`Pump::feed`] must pass a cancel byte to the machine. The machine then discards its partial line.
     cancels_line: bool,
-    /// Whether the machine has received a partial line.
+    /// Whether the machine has received the beginning of a line, but not its end.
     in_line: bool,
-    /// Whether the peer has received a partial line.
+    /// Whether the link has accepted the beginning of a line, but not its end.
     in_output_line: bool,
-    /// Bytes to write before the machine's output: a session mark, or the end of a partial line.
+    /// Bytes to write before the machine's output: the rest of a session mark, or a newline that ends a partial line.
     preamble: &'static [u8],
     /// Whether output was written but not flushed.
     pub(crate) unflushed: bool,
-    /// Error of a flush, or of an async write, since the last successful write. The caller knows the error, unless it
-    /// is `TimedOut`.
+    /// The last error of a flush, or of an async write, that has ended a call since the last successful write. `run`
+    /// returns `Idle` for the error `TimedOut`. For another error, the caller has received `NotWritten`.
     pub(crate) flush_error: Option<ErrorKind>,
-    /// The time at which the connection ends even if output is unsent. `Millis::MAX` before the machine is closed.
+    /// The time at which the connection ends even if output is unsent. `Millis::MAX` if no such time is set.
     pub(crate) closes_at: Millis,
 }
 
@@ -88,9 +90,9 @@ pub struct Pump {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Input {
     Open,
-    /// The input has ended, and the machine is not informed yet.
+    /// The input has ended, but the pump has not informed the machine yet.
     Ended,
-    /// The input has ended, and the machine is informed.
+    /// The input has ended, and the pump has informed the machine.
     Reported,
 }
 
@@ -116,11 +118,11 @@ impl Pump {
         }
     }
 
-    /// Sends a [`SESSION_MARK`] first, and detects the session marks of the peer.
+    /// Enables session marks: the pump sends a [`SESSION_MARK`] first, and detects the session marks of the peer.
     ///
-    /// When a mark arrives, the pump drops the unprocessed input before the mark and returns
+    /// When a mark arrives, the pump drops the buffered input before the mark, and returns
     /// [`PumpStatus::NewSession`]. The caller must then reset the machine. The mark that the pump sends reports a
-    /// restart to the peer.
+    /// restart of this end to the peer.
     ///
     /// A serial line has no connections. Without marks, requests of a disconnected client are still in flight when the
     /// next client starts.
@@ -131,10 +133,10 @@ impl Pump {
         self
     }
 
-    /// Returns whether the link has transmitted only a part of a message.
+    /// Returns whether the link has accepted only a part of a message, or of a session mark.
     ///
-    /// An application that logs on the same link writes a log line only while this method returns `false`. Each log
-    /// line must end with a newline. A log line within a message would damage the message.
+    /// An application that logs on the same link writes a log line only while this method returns `false`, because a
+    /// log line within a message would damage the message. Each log line must end with a newline.
     #[must_use]
     pub const fn is_within_message(&self) -> bool {
         self.in_output_line
@@ -145,7 +147,7 @@ impl Pump {
     /// Call this method after a break on the line, after a change of DTR, or when a new connection opens.
     ///
     /// Sends no [`SESSION_MARK`], because the peer has started the session. If only this end starts a new session,
-    /// replace the pump with a new one, which sends a mark.
+    /// replace the pump with a new one that has [session marks](Pump::session_marks): it sends a mark.
     pub fn new_session(&mut self) {
         (self.fed, self.filled) = (0, 0);
         (self.input, self.matched, self.has_mark) = (Input::Open, 0, false);
@@ -153,13 +155,15 @@ impl Pump {
         self.clear_lines();
     }
 
-    /// Records that the machine is closed. Returns the time at which the connection ends even if output is unsent.
+    /// Records that the machine is closed, and starts [`CLOSING_TIME`] at the first call. Returns the time at which the
+    /// connection ends even if output is unsent.
     pub(crate) fn closing(&mut self, now: Millis) -> Millis {
         self.closes_at = self.closes_at.min(now.plus(CLOSING_TIME));
         self.closes_at
     }
 
-    /// Records that the connection is closed. The next input then starts a new line.
+    /// Records that the connection is closed, so that the next input starts a new line. Returns
+    /// [`PumpStatus::Closed`].
     pub(crate) fn closed(&mut self) -> PumpStatus {
         (self.unflushed, self.closes_at) = (false, Millis::MAX);
         self.in_line = false;
@@ -173,8 +177,8 @@ impl Pump {
         if self.preamble.is_empty() { transmit.bytes() } else { self.preamble }
     }
 
-    /// Handles the result of writing the [output](Pump::output). `None` means that no byte was written, and no error is
-    /// to be reported.
+    /// Handles the result of writing the [output](Pump::output). `None` means that the link has accepted no byte, and
+    /// has returned no error except `TimedOut`.
     pub(crate) fn record_write(
         &mut self,
         transmit: Transmit<'_>,
@@ -213,13 +217,12 @@ impl Pump {
         self.fed >= self.filled && !self.cancels_line && self.input == Input::Open
     }
 
-    /// Returns the buffer to read into.
     pub(crate) fn read_buffer(&mut self) -> &mut [u8] {
         &mut self.read_buffer
     }
 
-    /// Handles the result of reading into [`read_buffer`](Pump::read_buffer). `None` means that no byte has arrived,
-    /// and no error is to be reported.
+    /// Handles the result of reading into [`read_buffer`](Pump::read_buffer). `None` means that the link has returned
+    /// no byte, no end of input, and no error except `TimedOut`.
     pub(crate) fn record_read(&mut self, read: Result<Option<usize>, ErrorKind>) -> Option<PumpStatus> {
         match read {
             Ok(None) => None,
@@ -250,8 +253,8 @@ impl Pump {
         }
     }
 
-    /// Reports a session mark that has arrived. Otherwise passes buffered input, a cancel byte or the end of input to
-    /// the machine. Returns `None` if there is nothing to pass or the machine has no space.
+    /// Returns [`PumpStatus::NewSession`] if a session mark has arrived. Otherwise passes buffered input, a cancel byte
+    /// or the end of input to the machine. Returns `None` if there is nothing to pass or the machine has no space.
     pub(crate) fn feed(&mut self, mut receive: Receive<'_>) -> Option<PumpStatus> {
         if core::mem::take(&mut self.has_mark) {
             self.clear_lines();
@@ -285,8 +288,9 @@ impl Pump {
         None
     }
 
-    /// Finds session marks in the bytes that were read. An earlier read may have read the beginning of a mark.
-    /// Returns the end of the last mark, or `None` if no mark ends in these bytes.
+    /// Finds session marks in the bytes that were read, also if an earlier read has read the beginning of a mark.
+    /// Returns the end of the last mark. Returns `None` if no mark ends in these bytes, or if session marks are
+    /// disabled.
     fn find_mark(&mut self) -> Option<usize> {
         if !self.detects_marks {
             return None;
@@ -299,7 +303,7 @@ impl Pump {
                 false => usize::from(*byte == b'\n'),
             };
             if self.matched == SESSION_MARK.len() {
-                // The line break at the end may begin the next mark.
+                // The line break at the end of this mark may begin the next mark.
                 (end, self.matched) = (Some(at.saturating_add(1)), 1);
             }
         }

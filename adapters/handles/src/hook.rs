@@ -99,9 +99,9 @@ pub enum RequestOutcome {
         /// The code.
         code: i32,
     },
-    /// The client cancelled the request.
+    /// The client cancelled the request, or its stream closed.
     Cancelled,
-    /// The timeout of the request expired.
+    /// The timeout of the request, the time to live of its task, or the grace period of the connection expired.
     TimedOut,
     /// The connection closed, the session restarted, or the handler panicked, before a response.
     Closed,

@@ -33,8 +33,8 @@ pub struct ServerSettings<'i> {
     pub workers: usize,
     /// Maximum number of requests that wait for a worker.
     pub waiting: usize,
-    /// Number of slots for subscriptions, besides the slots for requests. Over HTTP, the clients of a server share its
-    /// slots, so subscriptions must not take the slots of requests: see
+    /// Number of slots for subscriptions, besides the slots for requests. Over HTTP, all clients share the slots of one
+    /// server. These additional slots keep subscriptions from using up the slots of requests: see
     /// [`HttpMemory::event_streams`](crate::HttpMemory::event_streams).
     pub subscriptions: usize,
     /// Size of the buffer for subscribed URIs, in bytes.
@@ -114,7 +114,8 @@ impl<'i> ServerSettings<'i> {
         }
         server.set_seed(RandomState::new().build_hasher().finish());
         server.set_subscription_buffer(Buffer::grown(self.subscription_buffer));
-        // Space for two batches: one may be open while the server collects the responses to the other.
+        // Space for two batches: a batch with deferred members may still wait for responses while the server processes
+        // the batch of the current line.
         server.set_batch_buffer(Buffer::grown(self.longest_answer.saturating_mul(2)));
         if let Some(keep_alive) = self.keep_alive {
             server.set_keep_alive(keep_alive);
@@ -157,7 +158,7 @@ macro_rules! stop_settings {
     };
 }
 
-/// Defines the setters for a server's limits. The type needs the field `settings` ([`ServerSettings`]).
+/// Defines the setters for a server's settings. The type needs the field `settings` ([`ServerSettings`]).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! server_settings {

@@ -87,14 +87,14 @@ pub(crate) trait PumpImpl {
         until: Option<Millis>,
     ) -> Poll<PumpStatus>;
 
-    /// Returns the failure of the last closed HTTP stream, until the pump takes further input. Returns `None` if that
-    /// stream has not failed. Pumps for other transports always return `None`.
+    /// Returns the failure of the last closed HTTP stream. The failure is kept until the pump takes further input.
+    /// Returns `None` if that stream has not failed. Pumps for other transports always return `None`.
     fn failure(&self) -> Option<HttpFailure> {
         None
     }
 
-    /// Removes and returns the failure of a response of the application that the server has refused over HTTP. The pump
-    /// returns [`PumpStatus::Woken`] after such a failure.
+    /// If the server has refused, over HTTP, a response that the application sent, removes and returns the failure. The
+    /// pump returns [`PumpStatus::Woken`] after such a failure.
     fn take_refused_response(&mut self) -> Option<HttpFailure> {
         None
     }

@@ -1,4 +1,4 @@
-//! MCP servers for boards with a UART.
+//! MCP on boards with a UART or an Ethernet port: servers, and drivers that the client images also use.
 //!
 //! `run` is the complete main loop of a server with tools, on the core crate alone. `device` is a server with every
 //! feature except tasks, skills and extensions.

@@ -57,7 +57,7 @@ fn route_serves_calls_and_refusals() {
         assert!(response.contains("content-type: application/json\r\n"), "{response}");
         assert!(response.contains(expected), "{response}");
     }
-    // Several lines are one list.
+    // Several `Accept` lines count as one list.
     for fields in ["Accept: text/event-stream\r\n", "Accept: text/html\r\nAccept: text/event-stream\r\n"] {
         let response = call(address, "blink", fields);
         assert!(response.contains("text/event-stream") && response.contains("\r\ndata: {"), "{response}");

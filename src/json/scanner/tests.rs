@@ -14,7 +14,7 @@ fn in_pieces(text: &[u8], limit: u8, size: usize) -> Result<Outcome, ScanError> 
     scanner.finish().map(|()| (scanner.shape(), *scanner.table()))
 }
 
-/// Returns the result for the whole text. Checks that pieces of any size give the same result.
+/// Returns the result for the whole text. Checks that pieces of several sizes give the same result.
 fn check(text: &[u8], limit: u8) -> Result<Outcome, ScanError> {
     let whole = in_pieces(text, limit, text.len());
     for size in [1, 2, 3, 5, 8, 13] {
@@ -321,7 +321,7 @@ fn open_member_is_visible() {
     scanner.feed(b"c\"");
     assert_eq!(scanner.member(Member::Id), Some(OpenSpan { start: 20, end: Some(25) }));
     assert_eq!(scanner.position(), 25);
-    // A number is open until another token or the end follows.
+    // A number is open until a byte that is not part of a number, or the end, follows.
     let mut scanner = Scanner::new(8);
     scanner.feed(b"{\"id\":12");
     assert_eq!(scanner.member(Member::Id), Some(OpenSpan { start: 6, end: None }));

@@ -69,7 +69,7 @@ fn write_each<'a>(options: &[Choice<'a>], text: fn(&Choice<'a>) -> &'a str, out:
 /// A value of a single-choice or multiple-choice field.
 #[derive(Debug, Clone, Copy)]
 pub struct ChoiceView<'a> {
-    /// The value in the response.
+    /// The value that the response contains if the user selects this choice.
     pub value: Str<'a>,
     /// The title for the user. Without a title, this field repeats the value.
     pub title: Str<'a>,

@@ -1,4 +1,5 @@
-//! Feature `Tasks`: `tasks/get`, `tasks/update`, `tasks/cancel`, and the methods of `2025-11-25`.
+//! Feature `Tasks`: `tasks/get` and `tasks/cancel`; `tasks/update` (`2026-07-28`); `tasks/result` and `tasks/list`
+//! (`2025-11-25`).
 //!
 //! Specification: 2025-11-25, *Tasks*; the extension *Tasks* of `2026-07-28`.
 
@@ -66,17 +67,18 @@ impl Tasks {
     /// [`Event::Expired`](crate::server::Event::Expired). When the call becomes a task, the timeout of deferred
     /// requests no longer applies. `options` must return options with new random bits for each task.
     ///
-    /// A tool of a static catalog must [support](crate::server::Tool::task_support) tasks. A function with the
-    /// attribute `tool` supports tasks with the item `task_support = optional`. If the function runs outside of the
-    /// event loop, the adapter defers its calls.
+    /// A call of a tool in a static catalog becomes a task only if the tool
+    /// [supports](crate::server::Tool::task_support) tasks. A function with the attribute `tool` supports tasks with
+    /// the item `task_support = optional`. If the function runs outside of the event loop, the adapter defers its calls.
     ///
     /// - `2026-07-28`: a call of a client that declares the extension becomes a task. While the connection ends, no
     ///   call becomes a task, unless the table [keeps](crate::server::TaskTable::keep_on_reset) tasks.
-    /// - `2025-11-25`: a call becomes a task if the client requests a task, whatever `after` is. A deferred call becomes
-    ///   a task immediately. If the application responds with a result without deferral, the server responds with a
-    ///   task, and ends the task with this result immediately. A JSON-RPC error without deferral refuses the task, as
-    ///   the error of the call. If the table has no free slot, the server refuses the call
-    ///   ([`TooManyInFlight`](crate::ProtocolError::TooManyInFlight)) without an event.
+    /// - `2025-11-25`: a call becomes a task if the client requests a task, whatever `after` is. A deferred call
+    ///   becomes a task immediately. If the application responds with a result without deferral, the server responds
+    ///   with a task, and ends the task with this result immediately. If the application responds with a JSON-RPC error
+    ///   without deferral, the server creates no task, and sends the error as the response to the call. If the table
+    ///   has no free slot, the application gets no `Call`: the server refuses the call, and reports
+    ///   [`TooManyInFlight`](crate::ProtocolError::TooManyInFlight).
     ///
     /// As a task, a call sends no progress, no log messages and no requests to the client, and has no
     /// [chunked](crate::server::Call::chunked) response. A request with the option
@@ -252,8 +254,8 @@ fn result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let Pending { source, stream, context } = request.pending;
     let kind = RequestKind::TaskResult { task: slot_of(ticket), is_requested: false };
-    // The request has no timeout. The request still needs a deadline, because only requests with a deadline end with
-    // the grace period.
+    // The request has no timeout. The request still needs a deadline (the maximum), because at the end of the grace
+    // period the server ends only requests that have a deadline.
     let deadline = Some(Millis(u64::MAX));
     if request.state.peer.defer(&source, stream, context.with_kind(kind), deadline).is_some() {
         return Received::Done;

@@ -1,6 +1,9 @@
-//! Calls the tools of a board with the client of rmcp until stdin ends. `noise_run.py` starts this program.
+//! Calls two tools of a board concurrently, with the client of rmcp. The calls are repeated until stdin ends.
 //!
 //!     rmcp_calls VERSION PROGRAM
+//!
+//! VERSION is the revision of MCP. PROGRAM connects its stdin and stdout to the board. The script `noise_run.py` starts
+//! `rmcp_calls`, and reads a line for each call from its stdout.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! The example `counter` on rmcp.
+//! The tools of the example `counter.rs`, on rmcp. The document `docs/examples.md` compares the two programs.
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::JsonObject;
 use rmcp::{ServiceExt, schemars, tool, tool_router, transport};

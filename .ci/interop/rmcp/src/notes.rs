@@ -1,4 +1,4 @@
-//! The example `notes` on rmcp: a server of notes in a SQLite database.
+//! The example `notes`, written with rmcp: a server of notes in a SQLite database.
 //!
 //!     rmcp_notes DATABASE
 use rmcp::handler::server::wrapper::{Json, Parameters};
@@ -16,9 +16,9 @@ const PAGE: u32 = 50;
 
 struct Notes {
     database: Mutex<Connection>,
-    /// The resources that a client of the handshake era has subscribed to.
+    /// The URIs that the client has subscribed to, if it is a client of the handshake era.
     subscribed: Mutex<HashSet<String>>,
-    /// Changes for the subscriptions of the stateless era.
+    /// The channel that carries changes to the subscriptions of the stateless era.
     changes: broadcast::Sender<Change>,
 }
 
@@ -78,7 +78,7 @@ impl Notes {
         database.prepare_cached(sql)?.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     }
 
-    /// Runs a statement that changes one note.
+    /// Runs a statement that changes or deletes one note. Fails if the note does not exist.
     fn change(&self, sql: &str, params: impl Params) -> Result<String, String> {
         match self.database.lock().unwrap().execute(sql, params) {
             Ok(0) => Err("there is no such note".into()),
@@ -87,13 +87,14 @@ impl Notes {
         }
     }
 
-    /// Notifies the client of a change, in the form of its era.
+    /// Notifies the client of a change, in the form of the client's era. In both eras, a changed note needs a
+    /// subscription. A changed list needs one only in the stateless era.
     async fn changed(&self, change: Change, context: &RequestContext<RoleServer>) {
         if context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
             _ = self.changes.send(change);
             return;
         }
-        // A client that has disconnected needs no notification.
+        // Ignore failures: a client that has disconnected needs no notification.
         match change {
             Change::List => _ = context.peer.notify_resource_list_changed().await,
             Change::Note(uri) if self.subscribed.lock().unwrap().contains(&uri) => {
@@ -157,7 +158,7 @@ impl Notes {
 }
 
 #[tool_handler]
-#[allow(deprecated)] // rmcp deprecates what 2026-07-28 has replaced.
+#[allow(deprecated)] // rmcp deprecates `subscribe` and `unsubscribe`, which 2026-07-28 has replaced.
 impl ServerHandler for Notes {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -169,7 +170,7 @@ impl ServerHandler for Notes {
         ServerConfig::new(capabilities).with_server_info(Implementation::new("notes", "1.0.0"))
     }
 
-    /// Lists the notes in pages. The cursor of a page is the id of the note before it.
+    /// Lists the notes in pages. The cursor of a page is the id of the last note on the page before.
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,

@@ -1,11 +1,12 @@
-//! An rmcp server with every feature, for testing our client.
+//! A server on rmcp for tests of our client.
 //!
 //!     rmcp_server                   on stdin and stdout
 //!     rmcp_server --http ADDRESS    at http://ADDRESS
 //!
-//! The server supports every revision that rmcp supports, each with the features of that revision.
+//! The server supports every revision that rmcp supports. It lists the same tools in each revision, even tools for
+//! features that the revision does not have.
 
-// rmcp deprecates the features that 2026-07-28 has removed; tests of older revisions need them.
+// The server uses items that rmcp deprecates: those for sampling, roots, logging and `resources/subscribe`.
 #![allow(deprecated)]
 
 use std::sync::Arc;
@@ -26,10 +27,10 @@ const PNG: &str = "iVBORw0KGgo=";
 const SKILL: &str = "skill://greeting/SKILL.md";
 const SKILL_TEXT: &str = "---\nname: greeting\ndescription: How to greet\n---\n\nSay hello.\n";
 
-/// The state that all connections share. `ticked` and `changed` wake the subscriptions.
+/// The state that all connections share. `ticked` and `changed` each wake one subscription.
 ///
-/// `Notify` stores a change that precedes the subscription, because rmcp may start `listen` only after the next
-/// request.
+/// rmcp may run the next request of the client before it starts `listen`. `Notify` stores a change that such a request
+/// makes, so the subscription does not miss the change.
 #[derive(Default)]
 struct Server {
     ticked: Notify,
@@ -53,7 +54,7 @@ fn said(text: impl Into<String>) -> Result<CallToolResponse, ErrorData> {
     Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
 }
 
-/// Returns the input request of a tool, or `None` if the tool requests no input.
+/// Returns the input request of a tool `ask_…`, or `None` for any other name.
 fn question(tool: &str) -> Option<Value> {
     let name = json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
     Some(match tool {
@@ -74,7 +75,9 @@ fn question(tool: &str) -> Option<Value> {
     })
 }
 
-/// Requests input from the client: with a request up to 2025-11-25, and with an input-required result since 2026-07-28.
+/// Requests input from the client, and responds with the client's answer as text. Up to 2025-11-25, the server sends a
+/// request. Since 2026-07-28, it responds with an input-required result, and the client repeats the call with the
+/// answer.
 async fn ask(
     tool: &str,
     question: Value,
@@ -102,7 +105,8 @@ async fn ask(
     said(answer.map_err(invalid)?.to_string())
 }
 
-/// Runs the tool `slow`: reports progress after each pause, and stops if the client cancels the call.
+/// Runs the tool `slow`, which pauses `steps + 1` times. Before each pause, the tool reports progress if the client has
+/// requested progress. The tool stops if the client cancels the call.
 async fn slow(
     steps: u32,
     pause: Duration,

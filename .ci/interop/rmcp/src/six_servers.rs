@@ -1,7 +1,8 @@
-//! The example `six_servers` on rmcp.
+//! The example `six_servers.rs`, written with rmcp.
 //!
-//! `rmcp_six_servers CONFIG [NAME]`: CONFIG is the configuration file of a desktop client, in which each server
-//! also names a tool to call. The program kills the server NAME after its first call.
+//! `rmcp_six_servers CONFIG [NAME]`: CONFIG is the configuration file of a desktop client, in which each server also
+//! has a tool to call and its arguments. The program calls each tool twice, and kills the server NAME between its two
+//! calls.
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::RunningService;
 use rmcp::transport::TokioChildProcess;
@@ -41,7 +42,7 @@ async fn connect(server: &Server) -> Result<Client, Box<dyn Error + Send + Sync>
     Ok(Client { service: ().serve(process).await?, process_id })
 }
 
-/// Starts the server again, with a longer pause before each attempt.
+/// Starts the server again, in up to eight attempts. The pause before an attempt doubles each time, up to 30 seconds.
 async fn reconnect(server: &Server) -> Result<Client, Box<dyn Error + Send + Sync>> {
     let mut pause = Duration::from_millis(500);
     for _ in 0..7 {
@@ -55,8 +56,8 @@ async fn reconnect(server: &Server) -> Result<Client, Box<dyn Error + Send + Syn
     connect(server).await
 }
 
-/// Calls the tool, and returns the first line of the result. If the server has died, restarts the server and
-/// repeats the call.
+/// Calls the tool of the server, and returns the first line of the text in the result. If the server has died, restarts
+/// the server and repeats the call.
 async fn call(client: &mut Client, server: &Server) -> Result<String, Box<dyn Error + Send + Sync>> {
     let params = CallToolRequestParams::new(server.tool.clone()).with_arguments(server.arguments.clone());
     let result = match client.service.call_tool(params.clone()).await {

@@ -1,4 +1,4 @@
-//! Async pump: one task for each connection, over `embedded-io-async` and any executor.
+//! Async HTTP pump: `HttpPump::serve` in one task for each connection, over `embedded-io-async`, on any executor.
 
 use core::cell::RefCell;
 use core::future::poll_fn;
@@ -16,10 +16,11 @@ use crate::asynch::{Timer, first, flush_until, read_if, sleep, write_or_flush};
 /// Maximum number of bytes in one write.
 const WRITE_SIZE: usize = 128;
 
-/// The HTTP server and the core server, which the tasks of all connections share on one executor.
+/// The [`HttpServer`] and its core server, a [`Server`], which the tasks of all connections share on one executor.
 ///
-/// `N` is the number of tasks: one for each connection, and one that handles events. The tasks wake each other. If
-/// there are more than `N` tasks, the tasks wake each other all the time.
+/// `N` is the number of tasks: one for each connection, one that handles events, and each other task that calls
+/// [`wait_for`](HttpShared::wait_for). A task that changes the servers wakes the other tasks. If more than `N` tasks
+/// wait, they wake each other again and again, so the executor never sleeps.
 ///
 /// ```
 /// use embedded_io_async::{Read, Write};
@@ -66,15 +67,15 @@ struct Machines<'a, 'b, P, const N: usize> {
     http: &'a mut HttpServer<'b, P>,
     server: &'a mut Server<'b>,
     wakers: [Option<Waker>; N],
-    /// Number of changes, wrapping. A woken future compares this number with the number at its last check, because
-    /// futures joined in one task have the same waker.
+    /// Number of changes, wrapping. A woken future compares this number with the number at its last check. If the
+    /// numbers are equal, the wake was not for this future. Futures that are joined in one task have the same waker.
     change: u32,
-    /// Whether the core server was closed at its last poll.
+    /// Whether the core server was closed when [`advance`](HttpShared::advance) last polled it.
     is_closed: bool,
 }
 
 impl<P, const N: usize> Machines<'_, '_, P, N> {
-    /// Wakes all tasks.
+    /// Counts a change, and wakes all tasks whose wakers are stored.
     fn wake(&mut self) {
         self.change = self.change.wrapping_add(1);
         self.wakers.iter_mut().filter_map(Option::take).for_each(Waker::wake);
@@ -87,7 +88,8 @@ impl<P, const N: usize> Machines<'_, '_, P, N> {
         }
         match self.wakers.iter_mut().find(|place| place.is_none()) {
             Some(place) => *place = Some(waker.clone()),
-            // There are more tasks than `N`. A task whose waker is not stored would wait forever.
+            // More than `N` tasks wait. A task whose waker is not stored would wait forever, so wake all tasks. They
+            // check for changes, and store their wakers again.
             None => {
                 self.wake();
                 waker.wake_by_ref();
@@ -97,7 +99,7 @@ impl<P, const N: usize> Machines<'_, '_, P, N> {
 }
 
 impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
-    /// Creates the value that the tasks share, from both servers.
+    /// Creates a value that the tasks share, from both servers.
     #[must_use]
     pub const fn new(http: &'a mut HttpServer<'b, P>, server: &'a mut Server<'b>) -> Self {
         HttpShared(RefCell::new(Machines {
@@ -112,7 +114,8 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
     /// Calls `act` with both servers, for example to handle an event or to answer a deferred call. Then wakes all
     /// tasks, and returns the result of `act`.
     ///
-    /// While the function passed to another `with` or `wait_for` runs, returns `None` without calling `act`.
+    /// Returns `None` without calling `act` if this call is made inside the function that was passed to `with` or
+    /// [`wait_for`](HttpShared::wait_for).
     pub fn with<R>(&self, act: impl FnOnce(&mut HttpServer<'b, P>, &mut Server<'b>) -> R) -> Option<R> {
         let mut machines = self.0.try_borrow_mut().ok()?;
         let Machines { http, server, .. } = &mut *machines;
@@ -121,8 +124,10 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
         Some(result)
     }
 
-    /// Calls `check` now and after each change, until it returns a value. A change is, for example, new output of an
-    /// exchange. A program with another HTTP library uses this method in place of [`HttpPump::serve`].
+    /// Waits until `check` returns a value, and returns this value.
+    ///
+    /// Calls `check` at once, and again after changes of the servers, such as new output of an exchange. A program with
+    /// another HTTP library uses this method in place of [`HttpPump::serve`].
     pub async fn wait_for<R>(
         &self,
         mut check: impl FnMut(&HttpServer<'b, P>, &Server<'b>) -> Option<R>,
@@ -139,9 +144,9 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
         .await
     }
 
-    /// Waits until the core server has an event, and returns `true`. Returns `false` if the server is closed.
+    /// Waits until the core server has an event, and returns `true`. Returns `false` if the core server is closed.
     ///
-    /// One task must call this method in a loop, because the method also advances the servers.
+    /// One task must call this method in a loop, because no other method polls the servers.
     pub async fn event<T: Timer>(&self, timer: &mut T) -> bool {
         loop {
             let deadline = match self.advance(timer.now()) {
@@ -166,18 +171,20 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
         .await;
     }
 
-    /// Returns whether [`event`](HttpShared::event) has reported that the core server is closed. Exchanges then get no
-    /// further output. All tasks are woken when the server closes. The function passed to
-    /// [`wait_for`](HttpShared::wait_for) may call this method.
+    /// Returns whether the core server was closed when [`event`](HttpShared::event) last polled it.
+    ///
+    /// Exchanges of a closed server get no further output. When the server closes, all tasks are woken. The function
+    /// that is passed to [`wait_for`](HttpShared::wait_for) may call this method. Inside the function that is passed to
+    /// [`with`](HttpShared::with), this method always returns `false`.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.0.try_borrow().is_ok_and(|machines| machines.is_closed)
     }
 
-    /// Polls the servers until they wait. Returns the next deadline.
+    /// Polls the servers until they wait. Returns their next deadline.
     ///
     /// # Errors
-    /// `true`: there is an event. `false`: the server is closed.
+    /// `true`: the core server has an event. `false`: the core server is closed.
     fn advance(&self, now: Millis) -> Result<Option<Millis>, bool> {
         let Ok(mut machines) = self.0.try_borrow_mut() else { return Ok(None) };
         let Machines { http, server, .. } = &mut *machines;
@@ -204,7 +211,8 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
     fn register(&self, waker: &Waker) {
         match self.0.try_borrow_mut() {
             Ok(mut machines) => machines.register(waker),
-            // The function passed to `with` or `wait_for` is running, and polls the future of this waker.
+            // The function that was passed to `with` or `wait_for` is running, and polls the future of this waker. The
+            // waker cannot be stored now, so wake the task to poll the future again.
             Err(_) => waker.wake_by_ref(),
         }
     }
@@ -220,18 +228,20 @@ impl HttpPump<'_> {
     /// Serves one connection until it ends. The caller then closes the socket.
     ///
     /// Returns [`HttpStatus::Closing`] if the server ends the connection after a response. Otherwise returns
-    /// [`HttpStatus::Closed`], also when the core server is closed and its output is written. After `Closing`, the
-    /// caller should read and drop input for a short time before it closes the socket.
+    /// [`HttpStatus::Closed`], also when the core server is closed and the output of the connection is written. After
+    /// `Closing`, the caller should end the output of the socket, and then read and drop input for a short time before
+    /// it closes the socket. Unread input could reset the connection, and the client could lose the response.
     ///
-    /// Before this method returns `Closing`, it waits for the last flush until the deadline of `Closing`. Before this
-    /// method returns `Closed`, it polls the last flush without waiting, because a lost client acknowledges nothing.
+    /// Before this method returns `Closing`, it waits for the last flush, but at most until the deadline of `Closing`.
+    /// Before this method returns `Closed`, it polls the last flush only once, because a lost client acknowledges
+    /// nothing.
     ///
-    /// The pump drops a pending future of the driver when the other direction has moved bytes, or a deadline has
-    /// passed. The pump also drops the future when another task has changed the servers: see
-    /// [`Pump::wait`](crate::Pump::wait).
+    /// The driver's futures must be cancel-safe: see [`Pump::wait`](crate::Pump::wait). The pump drops a pending future
+    /// of the driver when the operation in the other direction completes, when a deadline passes, or when another task
+    /// changes the servers.
     ///
-    /// If the caller drops the future of this method, the next call continues with the same connection. For another
-    /// connection, the caller must first call [`new_connection`](HttpPump::new_connection).
+    /// If the caller drops the future of this method, the next call continues with the same connection. If the next
+    /// call is for another connection, the caller must first call [`new_connection`](HttpPump::new_connection).
     pub async fn serve<P: Policy, R: Read, W: Write, T: Timer, const N: usize>(
         &mut self,
         shared: &HttpShared<'_, '_, P, N>,
@@ -249,8 +259,8 @@ impl HttpPump<'_> {
                 break HttpStatus::Closed;
             }
             let flushes = length == 0 && self.is_unflushed;
-            // Buffered input waits until the response to the previous request is complete.
             let reads = self.wants_more();
+            // Input after a request stays buffered until the response to this request is written.
             let has_input = !reads && self.connection.takes_input();
             let write = write_or_flush(output, bytes.get(..length).unwrap_or_default(), flushes, false);
             let read = read_if(input, &mut self.read_buffer, reads);
@@ -289,7 +299,7 @@ impl HttpPump<'_> {
         status
     }
 
-    /// Copies the next output into `bytes`. Returns the number of copied bytes, which is 0 without output.
+    /// Copies the next output into `bytes`. Returns the number of copied bytes, which is 0 if there is no output.
     fn fill<P: Policy, const N: usize>(
         &mut self,
         shared: &HttpShared<'_, '_, P, N>,

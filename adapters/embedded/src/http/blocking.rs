@@ -1,4 +1,4 @@
-//! Blocking pump: `HttpPump::run` over `embedded_io::{Read, Write}`.
+//! Blocking HTTP pump: `HttpPump::run` over `embedded_io::{Read, Write}`.
 
 use embedded_io::{Error, ErrorKind, Read, Write};
 use mcp_proto::{Millis, Server};
@@ -10,15 +10,17 @@ use crate::status::{accept_unsupported, reject_zero};
 impl HttpPump<'_> {
     /// Serves one connection over a blocking driver until the caller has something to do.
     ///
-    /// Never returns [`HttpStatus::Moved`]. Returns [`HttpStatus::Idle`] if the caller must first provide a response,
-    /// for example after deferring a call. Also returns `Idle` if a read, write or flush of the driver ended with
-    /// [`ErrorKind::TimedOut`]. The next call repeats the write or flush.
+    /// Never returns [`HttpStatus::Moved`]. Returns [`HttpStatus::Idle`] if the connection waits for a response or for
+    /// the rest of a response, for example because the caller has deferred the call. Also returns `Idle` if a read or
+    /// flush of the driver ended with [`ErrorKind::TimedOut`]. After a write that timed out, the pump reads if the
+    /// connection takes input, and otherwise returns `Idle`. The next call repeats the write or flush.
     ///
-    /// A call after [`HttpStatus::Closing`] drops input. The call returns `Closing` again when a read times out, and
-    /// [`HttpStatus::Closed`] when the connection is closed.
+    /// After [`HttpStatus::Closing`], the caller must shut down the output of the socket, and call this method again.
+    /// The method then drops input. It returns `Closing` again when a read times out, and [`HttpStatus::Closed`] when
+    /// the connection is closed.
     ///
-    /// While a read blocks, the server is not polled, so no timeout expires. Use a driver whose reads time out, and
-    /// call `run` again.
+    /// While a read blocks, the servers are not polled, so no time limit takes effect. Use a driver whose reads time
+    /// out, and call `run` again after each timeout.
     pub fn run<P: Policy, T: Read + Write>(
         &mut self,
         http: &mut HttpServer<'_, P>,
@@ -46,7 +48,7 @@ impl HttpPump<'_> {
             if self.is_unflushed {
                 match accept_unsupported(link.flush().map_err(|error| error.kind())).map_err(ignore_timeout) {
                     Ok(()) => self.is_unflushed = false,
-                    // The next call flushes again.
+                    // The flush timed out. The next call repeats it.
                     Err(Ok(_)) if status != HttpStatus::Closed => return idle,
                     Err(_) => return HttpStatus::Closed,
                 }
@@ -54,7 +56,7 @@ impl HttpPump<'_> {
             let read = match status {
                 HttpStatus::Moved => continue,
                 HttpStatus::Idle(_) if !self.connection.takes_input() => return status,
-                // The caller must first shut down the output of the socket.
+                // Before the pump reads again, the caller must shut down the output of the socket.
                 HttpStatus::Closing(_) if !was_closing => return status,
                 HttpStatus::Idle(_) | HttpStatus::Closing(_) if self.wants_more() => {
                     link.read(&mut self.read_buffer).map(Some).map_err(|error| error.kind())

@@ -1,4 +1,4 @@
-//! `HttpPump`: moves bytes between one HTTP/1.1 connection and the servers.
+//! `HttpPump`: moves bytes between one HTTP/1.1 connection and the HTTP server.
 
 mod asynch;
 mod blocking;
@@ -18,8 +18,9 @@ const READ_BUFFER_SIZE: usize = 64;
 
 /// Moves bytes between one HTTP/1.1 connection and the [`HttpServer`] that all connections share.
 ///
-/// The pump contains a 64-byte buffer, has no type parameters, and needs no heap. Each socket has a pump of its own. A
-/// main loop takes a [`step`](HttpPump::step) for each socket, and then polls the server:
+/// The `HttpServer` exchanges messages with a [`Server`], the core server, which handles the protocol and has the
+/// events. The pump contains a 64-byte buffer, has no type parameters, and needs no heap. Each socket has a pump of its
+/// own. A main loop takes a [`step`](HttpPump::step) for each socket, and then polls the `HttpServer`:
 ///
 /// ```
 /// use mcp_proto::server::{Event, Server};
@@ -30,7 +31,7 @@ const READ_BUFFER_SIZE: usize = 64;
 /// /// A socket that listens again after it has closed.
 /// trait Socket: Link {
 ///     fn has_client(&self) -> bool;
-///     /// Ends the output.
+///     /// Shuts down the output.
 ///     fn end(&mut self);
 ///     fn close(&mut self);
 /// }
@@ -65,43 +66,52 @@ const READ_BUFFER_SIZE: usize = 64;
 /// }
 /// ```
 ///
-/// [`run`](HttpPump::run) serves one connection over a blocking driver.
+/// [`run`](HttpPump::run) serves one connection over a blocking driver, and [`serve`](HttpPump::serve) serves one in an
+/// async task.
 ///
-/// A lost byte breaks HTTP, so every error of the link except `TimedOut` closes the connection.
+/// A lost byte breaks HTTP, so every error of the link closes the connection. The exceptions are `TimedOut`, and
+/// `Unsupported` for a flush.
 #[derive(Debug)]
 pub struct HttpPump<'b> {
     connection: Connection<'b>,
     read_buffer: [u8; READ_BUFFER_SIZE],
-    /// Start of the bytes that the connection has not consumed.
+    /// Start of the bytes in `read_buffer` that the connection has not consumed.
     fed: usize,
-    /// End of the bytes that were read.
+    /// End of the bytes in `read_buffer` that were read.
     filled: usize,
-    /// Whether [`serve`](HttpPump::serve) or [`run`](HttpPump::run) has written output without a flush.
+    /// Whether [`serve`](HttpPump::serve) or [`run`](HttpPump::run) has written output that is not flushed yet.
     is_unflushed: bool,
 }
 
-/// The result of one [`HttpPump`] step.
+/// The result of [`HttpPump::step`], [`HttpPump::run`] or [`HttpPump::serve`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HttpStatus {
     /// The core server has an event: call its `event()`. Only [`HttpPump::run`] returns this status.
     Event,
-    /// Bytes have moved. Poll the server, and take another step.
+    /// Bytes have moved. Poll the [`HttpServer`], and take another step. Only [`HttpPump::step`] returns this status.
     Moved,
-    /// No work is due until bytes arrive, output can be written, the server has output, or this deadline passes.
+    /// No work is due until bytes arrive, output can be written, the server has output, or this deadline passes. `None`
+    /// means no deadline.
+    ///
+    /// The deadline that [`HttpPump::step`] returns is the deadline of the connection. [`HttpServer::poll`] returns the
+    /// deadline of the servers.
     Idle(Option<Millis>),
-    /// All output was sent. The caller must shut down the output of the socket, and take further steps until the
-    /// deadline. Without these steps, unread input would reset the connection, and the client could lose the response.
+    /// All output was written. The caller must shut down the output of the socket, and take further steps until a step
+    /// returns `Closed`, at the deadline at the latest. These steps drop input. Without them, unread input would reset
+    /// the connection, and the client could lose the response.
+    ///
+    /// After [`HttpPump::serve`], the caller drops the input itself.
     Closing(Option<Millis>),
     /// The connection or the core server is closed. The caller closes the socket, and calls
-    /// [`HttpPump::new_connection`].
+    /// [`HttpPump::new_connection`], except after [`HttpPump::serve`], which makes this call itself.
     Closed,
 }
 
 impl<'b> HttpPump<'b> {
     /// Creates a pump that waits for the first request of a connection.
     ///
-    /// `head` stores the fields of a head: see [`Connection::new`].
+    /// `head` is memory for the header fields of one request: see [`Connection::new`].
     #[must_use]
     pub fn new(head: &'b mut [u8]) -> HttpPump<'b> {
         let connection = Connection::new(head);
@@ -114,7 +124,8 @@ impl<'b> HttpPump<'b> {
         &self.connection
     }
 
-    /// Ends the exchange of the old connection, drops its buffered bytes, and prepares for another connection.
+    /// Ends the exchange and drops the buffered bytes of the old connection. The pump then waits for the first request
+    /// of another connection.
     pub fn new_connection<P: Policy>(&mut self, http: &mut HttpServer<'_, P>) {
         (self.fed, self.filled, self.is_unflushed) = (0, 0, false);
         self.connection.close(http);
@@ -124,7 +135,7 @@ impl<'b> HttpPump<'b> {
     ///
     /// Writes as many bytes as the link accepts, and reads at most 64 bytes. The caller then polls `http`.
     ///
-    /// The first step for a client starts the time limit for the first request of the client. So the caller must not
+    /// The first step for a client starts the time limit for the first request of this client. So the caller must not
     /// take a step while the link has no client.
     pub fn step<P: Policy>(
         &mut self,
@@ -142,8 +153,9 @@ impl<'b> HttpPump<'b> {
         }
     }
 
-    /// Writes output. Returns whether bytes were written. Fails if the link has failed.
-    // Not inlined, because its stack frame must not be live while the machine parses a message.
+    /// Writes output until none is left, or `write` writes no byte. Returns whether bytes were written. Fails if the
+    /// link has failed.
+    // Not inlined, so that its stack frame is not live while the server parses a message.
     #[inline(never)]
     fn transmit<P: Policy>(
         &mut self,
@@ -210,7 +222,8 @@ impl<'b> HttpPump<'b> {
 /// The link has failed, or the client has disconnected.
 struct Lost;
 
-/// Returns `Ok(0)` for `TimedOut`: no byte has moved, and none was lost. Logs any other error, and returns `Err`.
+/// Returns `Ok(0)` for `TimedOut`, because no byte has moved and none was lost. Logs any other error, and returns
+/// `Err`.
 fn ignore_timeout(kind: ErrorKind) -> Result<usize, Lost> {
     match classify(kind) {
         ErrorClass::TimedOut => Ok(0),

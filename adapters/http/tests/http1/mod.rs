@@ -171,7 +171,7 @@ fn accepted(input: impl AsRef<[u8]>) -> Head {
     head
 }
 
-/// Returns the status and the text of a rejected head.
+/// Returns the status and the message of the error that rejects the head.
 fn rejected(parsed: Parsed) -> (u16, String) {
     let error = parsed.expect_err("an invalid head");
     (error.status(), error.to_string())

@@ -146,7 +146,7 @@ impl RequestHook for Recorder {
 }
 
 impl Recorder {
-    /// Waits for at least `count` calls of the hook, and returns all calls so far.
+    /// Waits until at least `count` calls are recorded, and removes and returns all recorded calls.
     pub(super) fn take(&self, count: usize) -> Vec<String> {
         block_on(self.0.wait_until(|calls| (calls.len() >= count).then(|| std::mem::take(calls))))
     }
@@ -183,7 +183,7 @@ fn respond_with_rows(reply: Reply<'_>, position: u32) {
 /// The data of log messages.
 const ROWS: [u32; 2] = [3, 4];
 
-/// The content of chunked responses.
+/// The kind of content of chunked responses.
 const TEXT: ChunkedContent<'static> = ChunkedContent::Text;
 
 /// Returns the name of the current span.

@@ -45,7 +45,7 @@ fn led_set(board: &mut Board, LedSet { on }: LedSet) -> &'static str {
     if on { "LED is on" } else { "LED is off" }
 }
 
-/// The USB port. Reads and writes do not wait, because the computer may not be reading.
+/// The USB port. Reads and writes do not wait: the computer may send nothing, or may not be reading.
 struct Usb(UsbSerialJtag<'static, Blocking>);
 
 impl Link for Usb {

@@ -1,4 +1,4 @@
-//! The checks of each feature.
+//! The checks of each group of features in `GROUPS`.
 
 use std::time::Duration;
 
@@ -28,8 +28,8 @@ impl World {
             }
             "progress" => {
                 self.text("test_tool_with_progress", json!({})).await?;
-                // rmcp handles each notification in a task, so the notifications may arrive in any order, and
-                // after the response.
+                // rmcp handles each notification in a task of its own. So the handler may record the notifications
+                // in any order, and after the response.
                 let mut steps = Vec::new();
                 while steps.len() < 3 {
                     steps.push(self.host.hears("progress").await?.to_string());
@@ -298,7 +298,7 @@ impl World {
         expect("a prompt that asks", said.map_err(of("a prompt that asks"))?[0].is_object(), true)
     }
 
-    /// Calls a tool, and returns the id of its task.
+    /// Calls a tool that must create a task. Returns the id of the task.
     async fn task(&self, tool: &str, arguments: Value) -> Result<String, String> {
         let called = self.client.call_tool_once(self.parameters(tool, arguments)).await.map_err(of(tool))?;
         match called {
@@ -307,7 +307,7 @@ impl World {
         }
     }
 
-    /// Polls a task until it has this status.
+    /// Polls a task up to 300 times, until the task has this status. Returns the task with its result.
     async fn task_with(&self, id: &str, status: &str) -> Result<Value, String> {
         for _ in 0..300 {
             let params = GetTaskParams::new(id.to_owned());

@@ -1,4 +1,4 @@
-//! The client handler: answers the server's requests and records notifications.
+//! The client handler: answers the server's requests, and records messages of the server for the checks.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,7 +9,8 @@ use rmcp::{ClientHandler, RoleClient};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-/// The host's answers, and the notifications that it has received.
+/// The handler of a client. Its clones share `heard`, the recorded messages, and `answer`, the result of each
+/// elicitation.
 #[derive(Clone)]
 pub(crate) struct Host {
     pub(crate) version: ProtocolVersion,
@@ -22,7 +23,7 @@ impl Host {
         self.heard.lock().unwrap().push((what, value));
     }
 
-    /// Removes and returns the recorded notifications of this kind.
+    /// Removes and returns all recorded messages of this kind.
     pub(crate) fn take(&self, what: &str) -> Vec<Value> {
         let mut heard = self.heard.lock().unwrap();
         let (found, rest) = heard.drain(..).partition(|(kind, _)| *kind == what);

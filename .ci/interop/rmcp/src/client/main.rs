@@ -1,4 +1,4 @@
-//! Drives every feature of the example everything_server with the client of rmcp.
+//! Tests the features of the example `everything_server` with the client of rmcp.
 //!
 //!     rmcp_client SERVER [ARGUMENT...]
 //!     rmcp_client URL
@@ -7,7 +7,7 @@
 //! messages of that revision. A line that starts with RESULT sums up a group, either for the revisions with a handshake
 //! or for the stateless revision. Each error is printed in a line that starts with FAILED.
 
-// rmcp deprecates the features that 2026-07-28 has removed; tests of older revisions need them.
+// The groups use items that rmcp deprecates: those for sampling, roots, logging and `resources/subscribe`.
 #![allow(deprecated)]
 
 mod checks;
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 const FINDS: &str = "finds the era";
 
-/// The groups, and the first revision that has each.
+/// The groups of features. Each has the first revision in which the group runs.
 const GROUPS: [(&str, &str); 22] = [
     (FINDS, "2026-07-28"),
     ("ping", "2024-11-05"),
@@ -57,7 +57,7 @@ fn has(version: &str, (group, since): (&str, &str)) -> bool {
 
 type Failures = Vec<(&'static str, String)>;
 
-/// Runs each group that the revision has. Detecting the era uses a separate connection.
+/// Runs the groups of a revision. The group that detects the era has a connection of its own.
 async fn run(command: &[String], version: &'static str, failures: &mut Failures) {
     println!("rmcp client, features | {version}");
     for asks in [true, false] {
@@ -69,7 +69,7 @@ async fn run(command: &[String], version: &'static str, failures: &mut Failures)
     }
 }
 
-/// Runs the groups on one connection. A failed group does not stop the others.
+/// Opens a connection, and runs the groups on it. A failed group does not stop the groups after it.
 async fn connect(
     command: &[String],
     version: &'static str,
@@ -103,7 +103,7 @@ async fn main() -> ExitCode {
     let mut handshake: &[&'static str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
     let mut peer = "rmcp client 3.11.0";
     if command[0].starts_with("http://") {
-        // Skip 2024-11-05, which has another transport for HTTP.
+        // Skip 2024-11-05, because this revision has no Streamable HTTP.
         (handshake, peer) = (&handshake[1..], "rmcp client 3.11.0 over HTTP");
     }
     let mut code = ExitCode::SUCCESS;

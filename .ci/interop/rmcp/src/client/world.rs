@@ -1,4 +1,4 @@
-//! One connection to the server, with helpers for calls.
+//! A connection to the tested server, with helpers for requests.
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,7 @@ pub(crate) fn of(what: &str) -> impl FnOnce(ServiceError) -> String {
     move |error| format!("{what}: {error}")
 }
 
-/// One connection in one revision.
+/// A connection in one revision.
 pub(crate) struct World {
     pub(crate) client: RunningService<RoleClient, Host>,
     pub(crate) host: Host,
@@ -33,8 +33,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Starts the server and connects in this revision. With `asks`, a `2026-07-28` client first detects
-    /// whether the server is stateless.
+    /// Connects in this revision. `command` is a URL, or a program with arguments, which this function starts. With
+    /// `asks`, a client of 2026-07-28 first detects whether the server supports that revision.
     pub(crate) async fn open(command: &[String], version: &'static str, asks: bool) -> Result<World, String> {
         let stateless = version == "2026-07-28";
         let versions = ProtocolVersion::KNOWN_VERSIONS;
@@ -71,7 +71,7 @@ impl World {
         *self.host.answer.lock().unwrap() = answer;
     }
 
-    /// Returns the parameters of a call. In the stateless era, each call sets its log level.
+    /// Returns the parameters of a call. In the stateless era, they contain the log level of the call.
     pub(crate) fn parameters(&self, name: &str, arguments: Value) -> CallToolRequestParams {
         let meta = self.stateless.then_some(json!({"io.modelcontextprotocol/logLevel": "info"}));
         serde_json::from_value(json!({"name": name, "arguments": arguments, "_meta": meta})).unwrap()
