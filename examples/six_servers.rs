@@ -1,7 +1,7 @@
 //! A host with many servers: it uses all of them concurrently, and restarts a server that dies.
 //!
 //! `six_servers CONFIG [NAME]`: CONFIG is the configuration file of a desktop client, in which each server also has a
-//! call. The program kills the server NAME.
+//! `tool` to call and its `arguments`. The program kills the server NAME between two calls.
 use mcp_proto_tokio::{CallError, ClientHandle, Connector, Reconnect};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

@@ -48,7 +48,7 @@ static CONFIG: ServerConfig = ServerConfig::new("stdio_server", env!("CARGO_PKG_
     .instructions("Tools for trying out a client.")
     .features(&[&TOOLS]);
 
-/// Serves until stdin ends. The function is visible in the crate, because the demo also runs this program.
+/// Serves until stdin ends. The function is visible in the crate, because `examples/demo` includes this file.
 pub(crate) fn main() -> Result<(), mcp_proto_std::ServeError> {
     serve(&CONFIG, |event, server| match event {
         Event::Call(call) => answer(call, server),

@@ -53,7 +53,8 @@ pub fn interleave(part: &str, case: &str, effort: Effort, units: f64, contestant
     interleave_cases(part, effort, units, &mut entries);
 }
 
-/// Runs the contestants of several cases like [`interleave`], so that times of different cases are comparable.
+/// Measures like [`interleave`], but the contestants of several cases take turns with each other, so that times of
+/// different cases are comparable.
 pub fn interleave_cases(part: &str, effort: Effort, units: f64, entries: &mut [(String, Contestant<'_>)]) {
     let mut times = Vec::new();
     for (_, contestant) in &mut *entries {

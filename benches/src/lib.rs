@@ -1,6 +1,6 @@
 //! Benchmarks of `mcp-proto` against other libraries.
 //!
-//! Each part prints one line of JSON for each number; `run` writes the document from these lines.
+//! Each part prints one line of JSON for each number. The script `run` writes `docs/performance.md` from these lines.
 
 pub mod interleave;
 pub mod process;

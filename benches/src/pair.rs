@@ -1,4 +1,4 @@
-//! Benchmark: round trip in memory, between a client and a server in one process.
+//! Benchmark of calls in memory: round trips between a client and a server in one process, and servers alone.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ async fn call(peer: &Peer<RoleClient>, tool: &'static str, text: &str) {
 /// `window`.
 ///
 /// # Panics
-/// If a response has another text.
+/// If a call fails, or its response does not have the text of the call.
 pub async fn echo(
     peer: &Peer<RoleClient>,
     tools: [&'static str; 2],
@@ -151,7 +151,7 @@ fn servers(effort: Effort, runtime: &Runtime) {
 /// Measures time and allocations of a call.
 ///
 /// # Panics
-/// If a response has another text.
+/// If the runtime does not start, a connection or a call fails, or a response does not have the text of its call.
 pub fn measure(effort: Effort) {
     let runtime = runtime();
     let handshake = runtime.block_on(connected(Arc::new(Notify::new())));

@@ -70,7 +70,7 @@ impl Process {
     /// Returns the CPU time of the process, on all its threads.
     ///
     /// # Panics
-    /// If the process has exited.
+    /// If the CPU clock of the process cannot be read.
     #[must_use]
     pub fn cpu_time(&self) -> Duration {
         clock_gettime(self.clock).expect("a running server").into()
@@ -98,7 +98,7 @@ impl Process {
     /// Returns the number of open file descriptors of the process.
     ///
     /// # Panics
-    /// If the process has exited.
+    /// If the file descriptors of the process cannot be listed.
     #[must_use]
     pub fn descriptors(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("a running server").count()

@@ -68,7 +68,7 @@ impl Server {
     /// Opens the connection: sends `initialize` or `server/discover`, and waits for the response.
     ///
     /// # Panics
-    /// If the server does not respond.
+    /// If the server ends, or its response is not a result.
     pub fn connect(&mut self) {
         self.input.write_all(&self.dialect.opening()).expect("the server reads");
         while !self.received.contains(&b'\n') {
@@ -140,8 +140,8 @@ pub(crate) fn numbered(id: usize, text: &str) -> String {
     format!("{id:08}{}", text.get(8..).unwrap_or_default())
 }
 
-/// Measures microseconds of CPU time for each request in this dialect. The servers take turns. `name` is the name
-/// of the dialect, or `observer`.
+/// Measures microseconds of CPU time for each request in this dialect, and the peak of the memory of each server. The
+/// servers take turns. `name` is the name of the dialect, or `observer`.
 pub fn measure(effort: Effort, commands: &[String], name: &str) {
     // `observer` is not a dialect: the caller starts servers with an observer, and calls them in the handshake era.
     let dialect =

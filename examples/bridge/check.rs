@@ -54,7 +54,8 @@ pub(crate) fn missing_id(request: &Request) -> &'static [u8] {
 /// Compares the header fields with the body. Returns whether the message is of the stateless era.
 ///
 /// # Errors
-/// A header field differs from the body, `_meta` lacks a required member, or the version is unknown.
+/// A header field is missing or differs from the body, or `_meta` lacks a required member. If `_meta` has no version,
+/// an unknown version in `MCP-Protocol-Version` is also an error.
 pub(crate) fn body(request: &Request, body: &Message<'_>) -> Result<bool, Refusal> {
     let version = message::meta(body, message::VERSION).and_then(Json::string);
     let Some(version) = version else {
@@ -69,7 +70,7 @@ pub(crate) fn body(request: &Request, body: &Message<'_>) -> Result<bool, Refusa
     if request.version.as_ref().is_none_or(|field| version != **field) {
         return Err(Refusal(400, code::HEADER_MISMATCH, "`MCP-Protocol-Version` differs from the body"));
     }
-    // The specification requires no header fields for notifications.
+    // The specification requires no further header fields for notifications.
     if body.kind() != MessageKind::Request {
         return Ok(true);
     }

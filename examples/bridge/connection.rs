@@ -47,8 +47,8 @@ impl Connection {
     /// Reads a request. Returns `None` if the connection ends before a complete head.
     ///
     /// # Errors
-    /// The request is not valid HTTP, its body is too long, or its bytes do not arrive in time. The caller must close
-    /// the connection.
+    /// The request is not valid HTTP, its body is too long, its bytes do not arrive in time, or the connection ends
+    /// before the end of the body or breaks. The caller must close the connection.
     pub(crate) fn read_request(&mut self) -> io::Result<Option<Request>> {
         let mut fields = vec![0; 16 * 1024];
         let mut decoder = RequestDecoder::new(&mut fields);
@@ -67,7 +67,7 @@ impl Connection {
             self.stream.write_all(CONTINUE)?;
         }
         let text = |name| head.field(name).map(|value| String::from_utf8_lossy(value).into_owned());
-        // Media types have no case.
+        // Media types are case-insensitive.
         let has =
             |name, wanted: &str| text(name).is_some_and(|value| value.to_ascii_lowercase().contains(wanted));
         Ok(Some(Request {

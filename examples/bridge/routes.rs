@@ -151,7 +151,7 @@ impl Routes {
     /// request. If the session has no request, or the client of this request has disconnected, the message goes to the
     /// event stream. Without an event stream, the bridge holds the message for the next event stream, or drops the
     /// message if the bridge already holds `MAX_HELD` messages. The latest request has precedence over the event
-    /// stream, because log messages of a call must precede its response.
+    /// stream, so that the log messages of a call precede its response.
     fn route_in_session(&mut self, message: &Message<'_>) {
         let text = message.bytes().to_vec();
         let number = self.find(message::token(message), |exchange| exchange.token.as_deref());

@@ -40,7 +40,7 @@ struct Bridge {
     connections: AtomicUsize,
 }
 
-/// Serves until the process ends.
+/// Serves until the process of the bridge ends.
 ///
 /// # Errors
 /// The bridge cannot listen at the address.
@@ -61,7 +61,7 @@ pub(crate) fn run(served: Served) -> io::Result<()> {
             continue;
         }
         thread::spawn(move || {
-            // An error means that the client has disconnected or speaks no HTTP.
+            // An error affects only this connection, for example if the client has disconnected or sends no valid HTTP.
             let _ = Connection::new(stream).and_then(|mut connection| bridge.serve(&mut connection));
             bridge.connections.fetch_sub(1, Ordering::Relaxed);
         });

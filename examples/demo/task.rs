@@ -20,7 +20,7 @@ use super::{Outcome, check};
 pub(super) const CALL: &str = "--call-slow-tool-at";
 
 static TOOLS: Tools = Tools::new(&[Tool::new("slow", "{}").task_support(TaskSupport::Optional)]);
-/// A call becomes a task after 100 ms.
+/// A call that has no response after 100 ms becomes a task.
 static TASKS: Tasks = Tasks::new().automatic(Millis(100), || {
     let mut random = [0; 16];
     getrandom::fill(&mut random).expect("the operating system has randomness");

@@ -117,10 +117,10 @@ fn handle_event(event: Event<'_>, server: &ServerHandle, world: &mut World) {
     }
 }
 
-/// Requests the roots again, on another thread.
+/// Requests the changed roots on another thread, because the event handler must return before the server can receive
+/// the response.
 ///
-/// The event handler must return before the server can receive the response. Over HTTP, the server has many clients,
-/// so it can request roots only during a request of a client.
+/// Only `serve_stdio` calls this function. Over HTTP, the server can request roots only during a client's request.
 fn list_roots(server: ServerHandle) {
     std::thread::spawn(move || match server.request(&ListRoots) {
         Ok(answer) => {

@@ -1,6 +1,7 @@
-//! Tools that require several rounds of input in `2026-07-28`.
+//! Tools that require several inputs or check a request state, in revision `2026-07-28`.
 //!
-//! The server sends its state to the client. The client returns the state together with the input.
+//! A request state is the server's state of a call. The server sends the state to the client, and the client returns
+//! the state together with the input.
 
 use std::hash::{BuildHasher, RandomState};
 

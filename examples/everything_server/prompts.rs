@@ -1,4 +1,4 @@
-//! The prompts, and completion of their arguments.
+//! The prompts, and completion: for arguments of the prompts and for the resource template of the notes.
 
 use mcp_proto::input::{ElicitResultView, Field, Form};
 use mcp_proto::json::Json;

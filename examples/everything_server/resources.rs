@@ -16,7 +16,8 @@ pub(crate) fn uri_of(name: &str) -> String {
     format!("note://{name}")
 }
 
-/// Responds with one page of the list. The server requests entries by index until the page is full.
+/// Responds with one page of the list. The server requests entries by index until the page is full or the
+/// list ends.
 pub(crate) fn list(list: ListResources<'_>, world: &World) {
     list.resources(|index| match FIXED.get(index) {
         Some(fixed) => Some(*fixed),

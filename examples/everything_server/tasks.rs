@@ -1,4 +1,4 @@
-//! Tools whose calls become tasks.
+//! Tools whose calls can become tasks, and `greet`, whose calls never do.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -26,7 +26,7 @@ pub(crate) struct SlowCompute<'a> {
     label: Option<&'a str>,
 }
 
-/// The number of open input requests of each task.
+/// The number of open input requests, for each task that requires input.
 #[derive(Default)]
 pub(crate) struct OpenTasks(HashMap<TaskTicket, usize>);
 
@@ -85,7 +85,7 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, tasks: &mut Open
     }
 }
 
-/// Computes as a task or, for clients without tasks, as a slow call.
+/// Computes as a task or, if the call cannot become a task, as a slow call.
 fn compute(call: Call<'_>, server: &ServerHandle, time: Duration, text: String) {
     if !call.can_become_task() {
         return server.run_within(time + Duration::from_secs(60), call, move |answer| {

@@ -150,7 +150,8 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, world: &mut Worl
     }
 }
 
-/// Reports progress at each step, then responds. Runs on a worker thread, so the server can handle other requests.
+/// Reports progress at each step, and responds unless the call is cancelled. Runs on a worker thread, so the server can
+/// handle other requests.
 fn slow(answer: Responder, steps: u32, time: Duration) {
     for step in 0..=steps {
         answer.progress(step, Some(steps.into()), format_args!("step {step} of {steps}"));

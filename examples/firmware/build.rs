@@ -1,4 +1,4 @@
-//! Build script: passes the memory layout of each board to the linker.
+//! Build script: generates the main loop, and passes the memory layout of each board to the linker.
 use std::env::var;
 use std::fs::{read_to_string, write};
 
@@ -6,7 +6,7 @@ fn main() {
     println!("cargo::rerun-if-changed=boards");
     println!("cargo::rerun-if-changed=src/run.rs");
     variants();
-    // The PC builds only the library and its tests.
+    // Only images for boards need a memory layout.
     if var("CARGO_CFG_TARGET_OS").unwrap() != "none" {
         return;
     }
@@ -29,8 +29,9 @@ fn main() {
     }
 }
 
-/// Generates variants of the main loop, to measure their cost. A variant has a float or a `Decimal` as its argument, a
-/// `Decimal` in its result, skills, or the decoder of `codec`.
+/// Copies the main loop `src/run.rs` to the output folder, with the changes that Cargo features select. A change adds a
+/// part, to measure its cost: a float or a `Decimal` as the argument, a `Decimal` in the result, skills, or the decoder
+/// of `codec`.
 fn variants() {
     let run = read_to_string("src/run.rs").unwrap();
     let mut code: String =
@@ -51,7 +52,7 @@ fn variants() {
         code = code.replace("&[ROUTER.tools()]", "&[ROUTER.tools(), &crate::skills::SKILLS]");
     }
     if var("CARGO_FEATURE_CORE_DECODER").is_ok() {
-        // The decoder of `codec` reads no type with `ToolArguments`, so the handler decodes the arguments.
+        // The router decodes arguments with `mcp-proto`. So the handler takes the call, and decodes them with `codec`.
         code = code.replace(
             "#[derive(ToolArguments)]\n#[tool(allow_unknown_fields)]",
             "#[derive(serde::Deserialize)]",

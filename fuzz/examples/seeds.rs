@@ -1,4 +1,4 @@
-//! Writes the seed corpus and the dictionary for fuzzing, from the dialogues of `tests/transcripts`.
+//! Writes the seeds and the dictionary for fuzzing: from `tests/transcripts`, written by hand, and pseudo-random.
 //!
 //! `fuzz/run --seeds` runs this program in the folder `fuzz`.
 

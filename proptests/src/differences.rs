@@ -29,13 +29,9 @@ pub enum Difference {
     WholeFraction,
     /// The tag of a derived enum may be any member here. In `serde_json` the tag must be the first member.
     TagAnywhere,
-    /// A string with escapes can be borrowed here.
-    ///
-    /// This crate decodes the string in place.
+    /// A string with escapes can be borrowed here, because this crate decodes the string in place.
     BorrowedEscape,
-    /// An empty text decodes as an empty object here.
-    ///
-    /// A call may omit its arguments.
+    /// An empty text decodes as an empty object here, because a call may omit its arguments.
     NoText,
     /// Ignored values may have any depth in `serde_json`. In this crate the scanner first checks the depth of the whole
     /// message.

@@ -46,8 +46,8 @@ impl<W: World> Drop for Shown<W> {
 /// Visits every reachable state. In each state, runs each of the `checks` on a new world.
 ///
 /// # Panics
-/// Panics if a check panics, a repeated path diverges, the number of states exceeds `most`, or one of the `steps` is
-/// possible in no state.
+/// Panics if a step or a check panics, a repeated path diverges, the number of states exceeds `most`, or one of the
+/// `steps` is possible in no state.
 pub fn explore<W: World>(
     begin: impl Fn() -> W,
     steps: &[&'static str],
@@ -92,7 +92,8 @@ pub fn explore<W: World>(
     explored
 }
 
-/// Returns the transitions of the state diagram with this name in ARCHITECTURE.md.
+/// Returns the transitions of the state diagram with this name in ARCHITECTURE.md, each as two states. Omits arrows
+/// without a trigger.
 ///
 /// # Panics
 /// Panics if ARCHITECTURE.md lacks the diagram.

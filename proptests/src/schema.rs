@@ -1,9 +1,10 @@
 //! Checks of values and lines against the official schemas.
 //!
-//! The environment variable `MCP_SPEC_DIR` names the folder of the schemas (`schema/2024-11-05.json` and so on). The
-//! schemas allow additional members in almost every object, so a member of a later revision would pass. The line checks
-//! therefore also reject members that the matching definition does not name. The line checks do not apply to values
-//! that the application defines: `_meta`, capabilities, tool schemas and data.
+//! The environment variable `MCP_SPEC_DIR` names the folder that contains `schema/2024-11-05.json` and the other
+//! schemas. The schemas allow additional members in almost every object, so a member of a later revision would pass.
+//! The line checks therefore also reject members that the matching definition does not name. This rule does not apply
+//! inside values that the application defines: `_meta`, capabilities, tool schemas and data. It does not apply to
+//! messages of the extension *Tasks* either.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ const FREE: [&str; 9] = [
     "structuredContent",
 ];
 
-/// The code and the message definition of each error with data.
+/// The code of each error whose whole response has its own definition, and the name of this definition.
 const TYPED_ERRORS: [(i64, &str); 4] = [
     (-32020, "HeaderMismatchError"),
     (-32021, "MissingRequiredClientCapabilityError"),
@@ -74,7 +75,8 @@ impl Schemas {
     /// Loads the schemas like [`load`](Self::load), but prints a message if a schema is missing.
     ///
     /// # Panics
-    /// Panics if a schema is missing and `CI=true`, because CI must not skip checks silently.
+    /// Panics like [`load`](Self::load). Also panics if a schema is missing and the environment variable `CI` is
+    /// `true`, so that CI does not skip checks silently.
     pub fn load_or_say() -> Option<Self> {
         let schemas = Schemas::load();
         if schemas.is_none() {
@@ -85,7 +87,8 @@ impl Schemas {
         schemas
     }
 
-    /// Checks that `value` matches `definition` of `revision`. The error contains the position of the mismatch.
+    /// Checks that `value` matches `definition` of `revision`. The error names the position of
+    /// each mismatch, or the missing definition.
     pub fn check(&self, revision: &str, definition: &str, value: &Value) -> Result<(), String> {
         let validator = self.validator(revision, definition)?;
         let errors: Vec<String> = validator
@@ -196,8 +199,8 @@ impl Schemas {
         }
     }
 
-    /// Finds the definition of a method of the extension *Tasks*. Returns `None` for other methods, and for revisions
-    /// other than 2026-07-28.
+    /// Finds the definition of a method of the extension *Tasks*. Returns `None` for other methods, for revisions
+    /// other than 2026-07-28, and if the schema of the extension is not loaded.
     fn of_tasks(&self, revision: &str, method: &str) -> Option<String> {
         if revision != "2026-07-28" || !method.trim_start_matches("notifications/").starts_with("tasks") {
             return None;
@@ -245,8 +248,8 @@ impl Schemas {
         if result.get("task").is_some() && self.definition(revision, "CreateTaskResult").is_some() {
             return Ok("CreateTaskResult".into());
         }
-        // Search all definitions, because a server of the handshake era also sends requests, and the schema of
-        // 2026-07-28 has no list of these requests.
+        // Search all definitions: either side may have sent the request, and the schema of 2026-07-28 has no union of
+        // the requests of a server.
         let stem = self
             .definitions(revision)
             .and_then(|all| {

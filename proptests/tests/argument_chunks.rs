@@ -1,4 +1,4 @@
-//! Streamed arguments against `serde_json`: any text, order of members, buffer size and pieces.
+//! Streamed arguments against `serde_json`: random texts, orders of members, buffer sizes and pieces.
 
 use mcp_proto::server::{Event, Server, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Millis};
@@ -12,10 +12,10 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&[&T
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 
-/// The events that the application receives for one line.
+/// An event that the application receives. The chunks of a call are part of its event.
 #[derive(Debug, PartialEq)]
 enum Received {
-    /// A call: the text of its chunks and of the rest, and the other arguments.
+    /// A call: the text of its streamed argument (the chunks and then the rest), and the other arguments.
     Call(String, Value),
     Aborted,
     Error(String),
@@ -195,7 +195,8 @@ fn expected(line: &Line, rx: usize) -> Vec<Received> {
         return vec![Received::Call(text, arguments)];
     }
     let error = Received::Error(mcp_proto::ProtocolError::LineTooLong { limit: rx }.to_string());
-    // A server that can stream has emitted chunks of the text before it finds that the line is too long.
+    // A server that can stream has emitted chunks of the text, unless the text is empty, before it finds that the line
+    // is too long.
     let has_chunks = can_stream && line.data + 1 < line.json.len() && line.json.as_bytes()[line.data] != b'"';
     if has_chunks { vec![Received::Aborted, error] } else { vec![error] }
 }

@@ -8,7 +8,8 @@ fn allocations(body: impl FnOnce()) -> u64 {
     allocation_counter::measure(body).count_total
 }
 
-/// Polls until nothing moves. Returns the first id in the output, or 0 without an id.
+/// Polls until nothing moves or the client is closed. Returns the first numeric id in the output, or 0 if there is
+/// none.
 fn run(client: &mut Client<'_>, now: u64, input: &[u8]) -> u64 {
     run_in_pieces(client, now, input, usize::MAX)
 }

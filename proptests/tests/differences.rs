@@ -20,7 +20,7 @@ fn nested(depth: usize) -> String {
     "[".repeat(depth) + &"]".repeat(depth)
 }
 
-/// Returns the values that this crate and `serde_json` decode, as text. `None` means that decoding fails.
+/// Returns the values that `mcp-proto` and `serde_json` decode, as text. `None` means that decoding fails.
 fn both<T: DeserializeOwned + Debug>(text: &str) -> [Option<String>; 2] {
     let ours = decode_in_place::<T>(&mut text.to_owned().into_bytes()).ok();
     let theirs = serde_json::from_str::<T>(text).ok();

@@ -1,6 +1,6 @@
-//! Sends every method of every revision with random strings, and checks each message with the official schema.
+//! Sends the methods of every revision with random strings, and checks each message with the official schema.
 //!
-//! Apart from the methods about tasks, no method of `methods::ALL` may be missing.
+//! Except for the methods about tasks, the test fails if it does not send a method of `methods::ALL`.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -251,7 +251,7 @@ fn stateless(pair: &mut Pair, text: &str) {
 enum Usage {
     /// The side sent the request or notification.
     Method(usize, String),
-    /// The side sent the result.
+    /// The side sent a result of a request with this method.
     Result(usize, String),
     /// A result of the server contained an input request with this method.
     InResult(String),

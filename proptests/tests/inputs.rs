@@ -346,7 +346,6 @@ fn check(session: &Session, schemas: &Schemas, revision: Revision) -> usize {
             _ => Some("tools/call"),
         };
         schemas.check_server_line(revision.as_str(), method, line).unwrap_or_else(|error| panic!("{error}"));
-        // The line check does not descend into input requests.
         for (_, request) in
             value.pointer("/result/inputRequests").and_then(Value::as_object).into_iter().flatten()
         {

@@ -15,7 +15,7 @@ fn number() -> Text {
         4 => matching("-?[1-9][0-9]{0,4}|0"),
         1 => matching("-?(0|[1-9][0-9]{0,22})(\\.[0-9]{1,6})?([eE][+-]?[0-9]{1,3})?"),
     ]
-    // `-0` is an integer here and a float in serde_json.
+    // `-0` is an integer in `mcp-proto`, and a float in `serde_json`.
     .prop_filter("-0", |text| text != "-0")
     .boxed()
 }
@@ -155,7 +155,7 @@ pub(crate) fn any_number() -> Text {
     (matching("-?"), digits, rest).prop_map(|(sign, digits, rest)| sign + &digits + &rest).boxed()
 }
 
-/// Generates a JSON text with at most three changes.
+/// Generates a text, usually JSON, with at most three changes.
 pub(crate) fn damaged() -> BoxedStrategy<Vec<u8>> {
     damage(prop_oneof![10 => json(), 10 => message(), 2 => deep(), 1 => odd_string(), 1 => any_number()])
 }
@@ -193,7 +193,6 @@ fn likely(right: impl Strategy<Value = String> + 'static) -> Text {
 }
 
 fn integer(digits: &str) -> Text {
-    // The pattern is always a valid expression.
     let pattern = format!("-?[1-9][0-9]{{0,{digits}}}|0");
     matching(&pattern).boxed()
 }
@@ -237,7 +236,7 @@ pub(crate) fn everything() -> Text {
 }
 
 fn fields(inner: Text) -> Text {
-    // In names that are numbers, `serde_json` refuses escapes, and our decoder accepts them.
+    // In names that are numbers, `serde_json` refuses escapes, and the decoder of `mcp-proto` accepts them.
     let other_name = string().prop_filter("escaped", |text| !text.contains('\\'));
     let number_name = prop_oneof![20 => matching("\"[1-9][0-9]{0,3}\""), 1 => other_name].boxed();
     let fields: Vec<(&str, Text)> = vec![

@@ -22,7 +22,7 @@ fn fuzz_regressions_stay_fixed() {
     }
 }
 
-/// The seeds contain no findings, so a failure here means a faulty target.
+/// The seeds contain no findings, so a failure here is a new bug, in the library or in a target.
 #[test]
 fn fuzz_seeds_pass_the_checks() {
     for (target, seeds) in seeds::all() {

@@ -130,7 +130,7 @@ const GOLDEN: &[(&str, By, &str)] = &[
     ("2025-11-25", Client, r#"{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}"#),
 ];
 
-/// Lines with one defect: the name of the defect, a word of the error, the revision, the sender, and the line.
+/// Lines with one defect: the name of the defect, a part of the error, the revision, the sender, and the line.
 #[rustfmt::skip]
 const BROKEN: &[(&str, &str, &str, By, &str)] = &[
     ("not JSON", "EOF", "2025-11-25", Server, r#"{"jsonrpc":"2.0","#),

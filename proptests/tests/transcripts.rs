@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const STATELESS: &str = "2026-07-28";
 
-/// Notifications that only some applications send.
+/// Methods that no revision defines, and that only some applications send.
 const APPLICATION_NOTIFICATIONS: [&str; 2] = ["shutdown", "exit"];
 
 /// The messages of a transcript up to a step.

@@ -40,7 +40,7 @@ proptest! {
         }
     }
 
-    /// The decoded length must equal the announced length.
+    /// If a text decodes, the decoded length must equal the announced length.
     #[test]
     fn any_text_decodes_as_base64_or_fails(text in "[A-Za-z0-9+/=_\n -]{0,40}") {
         let text = serde_json::to_string(&text).unwrap();

@@ -40,15 +40,15 @@ enum Store<'b> {
     },
 }
 
-/// Size, in bytes, of the first allocation of a grown buffer, unless its limit is lower or the data needs more. Two
-/// buffers of this size are most of the memory of a new connection.
+/// Minimum size, in bytes, of the first allocation of a grown buffer, unless its limit is lower or the heap has less
+/// space. Two buffers of this size are most of the memory of a new connection.
 #[cfg(feature = "alloc")]
 const FIRST_SIZE: usize = 1024;
 
 /// Maximum size, in bytes, of a buffer that does not shrink.
 ///
 /// A larger buffer has a deadline while it is idle. A thread that waits for input with a deadline needs one more system
-/// call. Dozens of short messages at once do not exceed this size.
+/// call. This size is therefore so large that dozens of short messages at once do not exceed it.
 #[cfg(feature = "alloc")]
 const MAX_KEPT: usize = 16 * 1024;
 
@@ -191,7 +191,7 @@ impl<'b> Buffer<'b> {
     }
 
     /// Records that the buffer is empty after a use of `used` bytes. Shrinks a grown buffer of more than 16 KiB after
-    /// many uses of at most a quarter of it. No effect on a lent buffer.
+    /// many consecutive uses of at most a quarter of it. No effect on a lent buffer.
     pub fn shrink_if_idle(&mut self, used: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = used,

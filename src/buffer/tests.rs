@@ -43,7 +43,7 @@ fn grown_buffer_grows_on_demand_up_to_its_limit() {
     assert!(!buffer.is_lent() && buffer.bytes().is_empty());
     let mut size = |end| buffer.reborrow().ensure(end).map(|bytes| bytes.len());
     assert_eq!([size(0), size(1), size(FIRST_SIZE)], [Some(0), Some(FIRST_SIZE), Some(FIRST_SIZE)]);
-    // The buffer doubles, because it must not grow for each small piece of output.
+    // The buffer doubles, so that it does not grow for each small piece of output.
     let doubled = [size(FIRST_SIZE + 1), size(2 * FIRST_SIZE + 1), size(4 * FIRST_SIZE)];
     assert_eq!(doubled, [Some(2 * FIRST_SIZE), Some(4 * FIRST_SIZE), Some(4 * FIRST_SIZE)]);
     assert_eq!([size(20_000), size(20_001)], [Some(20_000), None]);

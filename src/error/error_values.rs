@@ -12,7 +12,7 @@ macro_rules! error_values {
         }
 
         impl $name {
-            /// Returns the text. Panics at compile time also use this text.
+            /// Returns the text. Some checks at compile time panic with this text.
             pub(crate) const fn message(self) -> &'static str {
                 match self {
                     $($name::$value => $text,)*

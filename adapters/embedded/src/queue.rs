@@ -26,9 +26,9 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 ///
 /// A receive interrupt should check [`free`](Queue::free) before it takes a byte. While the queue is full, the bytes
 /// then stay in the UART. With flow control, the UART stops the sender. Without flow control, the UART reports an
-/// overrun when its own buffer is full. In this example, a break pushes a session mark, so the queue must keep space
-/// for a mark. Without this space, the interrupt handler disables its interrupt. The main loop enables the interrupt
-/// again after a step has made space:
+/// overrun when its own buffer is full. In the following example, a break pushes a session mark, so the queue must keep
+/// space for a mark. Without this space, the interrupt handler disables its interrupt. The main loop enables the
+/// interrupt again after a step has made space:
 ///
 /// ```
 /// use mcp_proto_embedded::{Queue, SESSION_MARK};
@@ -134,8 +134,8 @@ impl<const N: usize> Queue<N> {
         true
     }
 
-    /// Returns whether the queue accepts bytes. If the consumer has cleared the first of two gaps, the second becomes
-    /// the first.
+    /// Returns `false` while the queue contains two gaps: it then accepts no byte, even if a byte fits. If the consumer
+    /// has cleared the first of two gaps, the second becomes the first.
     fn is_open(&self) -> bool {
         if self.has_later_gap.load(Ordering::Relaxed) {
             if self.has_gap.load(Ordering::Acquire) {
@@ -190,7 +190,7 @@ impl<const N: usize> Queue<N> {
     /// `false`; otherwise clears the gap and returns `Err`.
     fn take(&self, over_gap: bool) -> Result<Option<u8>, BytesLost> {
         let taken = self.taken.load(Ordering::Relaxed);
-        // Load `put` before `has_gap`, because a consumer that sees a byte must also see the gap before that byte.
+        // Load `put` before `has_gap`, so that a consumer that sees a byte also sees the gap before that byte.
         let put = self.put.load(Ordering::Acquire);
         if self.is_at_gap(taken) {
             if !over_gap {
@@ -219,7 +219,7 @@ impl<const N: usize> Queue<N> {
         self.len() == 0
     }
 
-    /// Returns the number of bytes that still fit.
+    /// Returns the number of bytes that still fit. While the queue contains two gaps, it accepts none of them.
     #[must_use]
     pub fn free(&self) -> usize {
         N.saturating_sub(self.len())

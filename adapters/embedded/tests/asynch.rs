@@ -15,8 +15,8 @@ use mcp_proto::server::Slot;
 use mcp_proto::{Client, Server};
 use mcp_proto_embedded::{Pump, PumpStatus, SESSION_MARK};
 
-/// One direction of a [`Uart`] whose operations are pending for at least `delay` polls. A dropped future has had no
-/// effect.
+/// One direction of a [`Uart`]. Each operation is pending for at least `delay` polls, and has no effect if its future
+/// is dropped while it is pending.
 struct Half<'u> {
     uart: &'u RefCell<Uart>,
     delay: u32,
@@ -144,7 +144,7 @@ fn link_errors_and_sessions_are_reported_as_by_step() {
         let broken = PumpStatus::LineBroken(ErrorKind::Other);
         let lost = PumpStatus::LinkLost(ErrorKind::ConnectionReset);
         let mut steps = app.steps;
-        // The order of the two directions is not specified.
+        // The write error may be reported at any position among the statuses of the input.
         let failed = steps.iter().position(|step| *step == PumpStatus::NotWritten(ErrorKind::Other)).unwrap();
         steps.remove(failed);
         assert_eq!(steps, [broken, PumpStatus::NewSession, lost, PumpStatus::Closed]);

@@ -169,7 +169,7 @@ fn dropped_last_flush_is_repeated_within_its_time() {
     assert!(dropped_last_flush_is_repeated_by(FramedPump::new(5), true).line.is_empty());
 }
 
-/// Calls a function with the value through which the tasks of an HTTP server share both servers.
+/// Calls a function with an [`HttpShared`], through which tasks share the HTTP server and the MCP server.
 fn with_shared<R>(act: impl for<'a, 'b> FnOnce(&HttpShared<'a, 'b, Open, 2>) -> R) -> R {
     with_servers(|http, server| act(&HttpShared::new(http, server)))
 }
@@ -232,7 +232,8 @@ fn dropped_last_flush_of_serve_is_repeated_until_its_deadline() {
             assert_eq!(serve(), None);
             handle_events(shared, &time);
             assert_eq!(serve(), None);
-            // Each future is dropped. Later futures serve another connection.
+            // Each call of `serve` drops its future. After a call has returned a status, the next call serves another
+            // connection.
             let statuses = [0, 1000, 2000].map(|now| {
                 time.set(now);
                 driver.borrow_mut().is_stuck = now < unstuck;
@@ -442,8 +443,9 @@ fn framed_run_repeats_a_failed_flush() {
     }
 }
 
-/// Serves a call over HTTP with a blocking driver whose flushes fail, and calls `run` every half second. Returns the
-/// number of `Idle` statuses, the next status, and the line.
+/// Serves a call over HTTP with a blocking driver whose first flushes fail with `errors`. The clock advances by half a
+/// second after each `Idle`. Returns the number of `Idle` statuses (at most 10), the status that ends the connection,
+/// if any, and the bytes on the line.
 fn http_run(fields: &str, errors: &[ErrorKind]) -> (usize, Option<HttpStatus>, String) {
     let mut driver = Driver::new(&call("hello", fields), false);
     driver.flush_errors = errors.to_vec().into();
@@ -466,7 +468,7 @@ fn http_run(fields: &str, errors: &[ErrorKind]) -> (usize, Option<HttpStatus>, S
 fn http_run_repeats_a_flush_that_timed_out() {
     let (_, end, line) = http_run("", &[ErrorKind::TimedOut]);
     assert!(end.is_none() && line.ends_with('}'), "{end:?} {line}");
-    // The caller ends the output after `Closing`, so all output must be flushed.
+    // The caller ends the output after `Closing`, so the pump returns `Closing` only after a flush of all output.
     for failures in [0, 1, 3] {
         let (idles, end, line) = http_run("Connection: close\r\n", &vec![ErrorKind::TimedOut; failures]);
         assert_eq!((idles, end), (failures, Some(HttpStatus::Closing(Some(Millis(2000))))));

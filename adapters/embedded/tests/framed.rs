@@ -1,4 +1,4 @@
-//! Tests of `FramedPump` in its three forms, with a `FramedLink` as the other end of the line.
+//! Tests of `FramedPump` (polled, blocking and async), with a `FramedLink` as the other end of the line.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -29,7 +29,8 @@ struct Peer {
     resets: u32,
     /// Whether the pump reads the end of the input when no byte is left.
     ends: bool,
-    /// The number of writes that time out after the last bytes of the input.
+    /// The number of writes that time out after a read of bytes, once the whole input is sent. Used only if `ends` is
+    /// set.
     refusals: usize,
     /// Whether the pump has read the end of the input.
     is_ended: bool,
@@ -122,10 +123,11 @@ fn output() -> String {
     [MARK, WELCOME, &pongs, &answer(PINGS, "Hello!")].concat()
 }
 
-/// Runs one form of the pump for a turn. Returns `None` if nothing happened within a millisecond.
+/// Runs one form of the pump until it returns or waits. Returns `None` if the pump is idle or still waits. The caller
+/// then advances the clock by a millisecond.
 type Turn = fn(&mut FramedPump, &mut Server<'_>, &mut Peer) -> Option<PumpStatus>;
 
-/// Runs a server.
+/// Runs a server until the peer has received the expected output, or for at most 100 seconds.
 fn serve(peer: &mut Peer, turn: Turn) -> App {
     with_server(512, 1024, |server| {
         let (mut pump, mut app) = (FramedPump::new(5), App::default());
@@ -185,8 +187,8 @@ fn run(pump: &mut FramedPump, server: &mut Server<'_>, peer: &mut Peer) -> Optio
     }
 }
 
-/// One direction of the async form of the line. Reads and writes complete at the second poll at the earliest, and
-/// errors at the first poll.
+/// One direction of the async form of the line. A read or a successful write completes at the second poll at the
+/// earliest. A write that fails completes at the first poll.
 struct Half<'p, 'c>(&'p std::cell::RefCell<&'c mut Peer>);
 
 async fn yield_once() {
@@ -222,7 +224,7 @@ impl embedded_io_async::Write for Half<'_, '_> {
     }
 }
 
-/// Polls the async pump four times without advancing the clock. Returns `None` if the pump still waits.
+/// Polls the async pump at most four times without advancing the clock. Returns `None` if the pump still waits.
 fn wait(pump: &mut FramedPump, server: &mut Server<'_>, peer: &mut Peer) -> Option<PumpStatus> {
     let time = Cell::new(peer.now);
     let shared = std::cell::RefCell::new(peer);

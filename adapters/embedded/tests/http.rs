@@ -31,7 +31,7 @@ impl Policy for Open {
 
 type Http<'b> = HttpServer<'b, Open>;
 
-/// Calls a function with both servers.
+/// Calls a function with an HTTP server and the MCP server behind it.
 pub(crate) fn with_servers<R>(act: impl for<'b> FnOnce(&mut Http<'b>, &mut Server<'b>) -> R) -> R {
     let (mut rx, mut tx, mut slots, mut text) = ([0; 1024], [0; 1024], [Slot::EMPTY; 2], [0; 128]);
     let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap();
@@ -66,8 +66,8 @@ pub(crate) fn call(tool: &str, fields: &str) -> String {
     )
 }
 
-/// Takes steps until the script has no more input or the connection is closed. Returns the last status, and the
-/// ticket of the last deferred call.
+/// Takes steps until no byte moves and the script has no more input, or until the connection is closed. Returns the
+/// last status, and the ticket of the last deferred call.
 fn steps(
     pump: &mut HttpPump<'_>,
     http: &mut Http<'_>,
@@ -274,7 +274,7 @@ impl Wake for Woken {
 /// A future, its waker, and its output.
 type Task<'t> = (Pin<&'t mut dyn Future<Output = HttpStatus>>, Arc<Woken>, Option<HttpStatus>);
 
-/// Polls each future once, and then only the woken ones, until none is woken.
+/// Polls each pending future once, and then only the woken ones, until none is woken.
 fn run_tasks(tasks: &mut [Task<'_>]) {
     for (_, woken, _) in tasks.iter() {
         woken.0.store(true, Ordering::Relaxed);
@@ -284,7 +284,8 @@ fn run_tasks(tasks: &mut [Task<'_>]) {
         if !active.contains(&true) {
             return;
         }
-        // Tasks may share a waker.
+        // Clear all flags before the first poll, because tasks may share a waker: a poll may set the flag of another
+        // task.
         tasks.iter().for_each(|(_, woken, _)| woken.0.store(false, Ordering::Relaxed));
         for ((future, woken, result), is_active) in tasks.iter_mut().zip(active) {
             let waker = Waker::from(Arc::clone(woken));
@@ -339,12 +340,12 @@ fn tasks_wake_each_other_with<const N: usize>(shares_waker: bool) {
         assert!(text_of(second_out).contains("Hello!"));
         let text = text_of(first_out);
         assert!(text.contains("notifications/progress") && !text.contains("late"), "{text}");
-        // The answer of another task reaches the connection.
+        // A response that is sent outside of the connection's task reaches the connection.
         shared.with(|_, server| server.reply(ticket.get().unwrap()).unwrap().text("late"));
         run_tasks(&mut tasks);
         let text = text_of(first_out);
         assert!(text.contains("late") && text.ends_with("0\r\n\r\n"), "{text}");
-        // A pipeline whose last response closes the connection.
+        // Two requests at once. The response to the second one closes the connection.
         let pipeline = [call("hello", ""), call("hello", "Connection: close\r\n")].concat();
         first_in.push(pipeline.as_bytes());
         second_in.close();

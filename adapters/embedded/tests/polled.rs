@@ -189,11 +189,11 @@ fn session_mark_anywhere_starts_a_complete_session() {
             let mut uart = Uart { reads, writes, ..Uart::new([On::Bytes(input)]) };
             let app = serve(&mut uart, &mut Pump::new().session_marks());
             assert_eq!(app.steps, [PumpStatus::NewSession], "{at}");
-            // The line break of the mark may end a partial line of the old session.
+            // The line break of the mark may end a partial line of the old session, which is then a protocol error.
             assert!(app.faults.len() <= 1, "{at} {:?}", app.faults);
             let sent = uart.sent();
             let before = sent.strip_suffix(&output).unwrap_or_else(|| panic!("{at} {writes}: {sent}"));
-            // A newline ends the partial line of the old session, so the new session starts on a new line.
+            // A newline ends a partial line of the old output, so the output of the new session starts on a new line.
             assert!(before.is_empty() || before.ends_with('\n'), "{at} {writes}: {before}");
         }
     }
@@ -245,7 +245,7 @@ fn session_mark_is_ordinary_input_if_not_configured() {
 
 #[test]
 fn session_mark_is_detected_while_output_is_full() {
-    // Enough requests that the server stops reading, because its responses are not read.
+    // So many requests that the server stops reading, because the link accepts none of its responses.
     let flood: Vec<u8> = [INITIALIZE.as_bytes(), ping(1).repeat(60).as_bytes()].concat();
     let bytes = |bytes: &[u8]| bytes.iter().map(|byte| On::Bytes(vec![*byte])).collect::<Vec<_>>();
     let held_back = with_server(256, 512, |server| {
@@ -355,7 +355,8 @@ fn blocking_writes_through_halves_take_at_most_16_bytes() {
     });
 }
 
-/// A failed flush must be repeated: the peer may wait for the written bytes, and perhaps no later write flushes them.
+/// A flush that fails temporarily is repeated up to nine times. Without a repetition, the peer could wait for the
+/// written bytes forever, because perhaps no later write flushes them.
 #[test]
 fn blocking_write_repeats_a_failed_flush() {
     for (kind, count, is_flushed) in [

@@ -201,7 +201,7 @@ fn overrun_breaks_one_line_and_break_starts_a_session() {
         run(INITIALIZE.as_bytes(), 50, &mut app);
         let broken = PumpStatus::LineBroken(embedded_io::ErrorKind::Other);
         assert_eq!(app.steps, [broken, PumpStatus::NewSession]);
-        // The line break of the mark ends the partial line.
+        // One error for the line with lost bytes, and one for the partial line, which the line break of the mark ends.
         assert_eq!(app.faults.len(), 2);
         let sent = String::from_utf8(sent).unwrap();
         let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32700,"#;

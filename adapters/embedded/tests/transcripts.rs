@@ -1,4 +1,4 @@
-//! Runs every transcript over the polled, blocking and async pump.
+//! Runs every transcript (a dialogue in `tests/transcripts/`) over the polled, blocking and async pump.
 #![cfg(unix)]
 
 use std::future::{Future, poll_fn};
@@ -65,7 +65,7 @@ impl Link for Polled {
     }
 }
 
-/// A socket as an async link. A dropped future has had no effect.
+/// A socket as an async link. A future that is dropped while it is pending has had no effect.
 struct Awaited(Socket);
 
 impl ErrorType for Awaited {

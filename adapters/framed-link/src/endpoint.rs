@@ -26,7 +26,7 @@ pub(crate) struct Endpoint {
     /// The number of the other end, or 0.
     remote: u16,
     pub(crate) is_connected: bool,
-    /// Whether a session has ended, and `FramedLink::take_reset` has not reported the end yet.
+    /// Whether the other end has ended a session, and `FramedLink::take_reset` has not reported the end yet.
     pub(crate) is_reset: bool,
     due: Due,
     timer: Timer,
@@ -238,7 +238,7 @@ impl Endpoint {
 
     fn data(&mut self, seq: u8, payload: &[u8]) {
         if seq != self.next_seq {
-            // The peer repeats a frame because the acknowledgment of an earlier copy was lost.
+            // The peer repeats a frame that has already arrived: the acknowledgment was lost, or has not arrived yet.
             self.due.ack |= self.received_start == self.received_end;
         } else if self.received_start == self.received_end {
             let places = self.received.iter_mut().zip(payload);

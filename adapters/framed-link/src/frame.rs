@@ -21,10 +21,10 @@ const DATA: u8 = 0xF9;
 const ACK: u8 = 0xFA;
 const REPEAT: u8 = 0xFB;
 
-/// The longest frame without its delimiters. A data frame has 3 bytes before the payload, 2 bytes after it, and 1
-/// byte of COBS.
+/// The length of the longest frame without its delimiters. A data frame has 3 bytes before the payload, 2 bytes after
+/// it, and 1 byte of COBS.
 pub(crate) const SEGMENT: usize = PAYLOAD + 6;
-/// The longest frame with its delimiters.
+/// The length of the longest frame with its delimiters.
 pub(crate) const FRAME: usize = SEGMENT + 2;
 
 // A table would cost 512 bytes of flash.

@@ -61,8 +61,8 @@ impl FramedLink {
 
     /// Returns whether the other end has begun a new session. Bytes in transit were then lost.
     ///
-    /// Returns `true` once after one or more sessions have ended. After the end of a session, no byte is received or
-    /// sent until the caller calls this method.
+    /// Returns `true` once after the other end has ended one or more sessions. No byte of the stream is then received
+    /// or sent until the caller calls this method.
     #[must_use]
     pub fn take_reset(&mut self) -> bool {
         core::mem::take(&mut self.endpoint.is_reset)

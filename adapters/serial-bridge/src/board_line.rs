@@ -59,8 +59,8 @@ impl BoardLine {
         }
     }
 
-    /// Returns whether the caller has taken all output of the router. With frames, the board must also have confirmed
-    /// the output.
+    /// Returns whether the caller has taken all output of the router. With frames, returns `true` only if the board has
+    /// also confirmed the output.
     pub(crate) fn is_written(&self, router: &Router) -> bool {
         router.to_board.is_empty() && self.framed.as_ref().is_none_or(|framed| framed.link.is_idle())
     }

@@ -25,7 +25,7 @@ const BREAK: Duration = Duration::from_millis(20);
 const REOPEN_PAUSE: Duration = Duration::from_millis(100);
 /// Pause between two checks for the end of the client while the bridge does not read stdin.
 const CLOSE_CHECK: Duration = Duration::from_millis(500);
-/// Time limit for the last output. A board or a client that does not read must not prevent the exit.
+/// Time limit for the last output. Without this limit, a board or a client that does not read would prevent the exit.
 const END_LIMIT: Duration = Duration::from_millis(300);
 
 /// A destination of output.
@@ -55,7 +55,7 @@ struct State {
 
 impl State {
     /// Removes and returns the next piece of output. The piece is empty if there is no output, and for the board while
-    /// the link is lost. A piece is short, because a restart of the board cannot drop output that is already taken.
+    /// the link is lost. A piece is short, so that a restart of the board can still drop most of the output.
     fn take(&mut self, output: Output) -> Vec<u8> {
         let pending = match output {
             Output::Board if self.link.is_none() => return Vec::new(),

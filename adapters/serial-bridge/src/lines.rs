@@ -6,7 +6,7 @@ use crate::message::{self, Damaged};
 
 /// Maximum length of a line without the line break, in bytes.
 pub(crate) const MAX_LINE: usize = 16 << 20;
-/// Maximum length of an id in a line that is longer than [`MAX_LINE`], in bytes.
+/// Length up to which the id of a line that is longer than [`MAX_LINE`] is always found, in bytes.
 const MAX_ID: usize = 1024;
 
 /// A complete line.

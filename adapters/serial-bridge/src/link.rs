@@ -15,7 +15,7 @@ use crate::options::{Address, Options};
 /// Time to wait for a locked port. The bridge of the previous client may still wait for the last responses.
 const MAX_WAIT: Duration = Duration::from_secs(4);
 const CONNECT: Duration = Duration::from_secs(10);
-/// Timeouts of one attempt to read and to write. After each attempt, the link checks whether it was closed.
+/// Timeouts of one attempt to read and to write. After each timeout, the link checks whether it was closed.
 const READ_ATTEMPT: Duration = Duration::from_millis(500);
 const WRITE_ATTEMPT: Duration = Duration::from_millis(100);
 
@@ -92,8 +92,8 @@ impl Link {
         self.is_closed.store(true, Relaxed);
     }
 
-    /// Returns `None` for an attempt that has to be repeated, and an error if the link has ended or was closed. A
-    /// socket returns `WouldBlock` when its timeout expires.
+    /// Returns `None` for an attempt that has to be repeated. Returns an error if the link has failed, or if the
+    /// attempt timed out on a closed link. A socket returns `WouldBlock` when its timeout expires.
     fn attempt(&self, result: io::Result<usize>) -> io::Result<Option<usize>> {
         match result {
             Err(error) => match error.kind() {

@@ -61,7 +61,7 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn new() -> Wire {
-        // Bridges of concurrent tests must not inherit the descriptor.
+        // With `CLOEXEC`, bridges of concurrent tests do not inherit the descriptor.
         let board = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&board).unwrap();
         unlockpt(&board).unwrap();
@@ -78,7 +78,7 @@ impl Wire {
 /// The state that a test and its running board share.
 #[derive(Default)]
 struct Control {
-    /// The number of session marks received.
+    /// The number of session marks received. With frames, the number of sessions that the pump has reported.
     marks: AtomicUsize,
     /// Whether the board has to restart.
     reset: AtomicBool,
@@ -131,7 +131,7 @@ impl Board {
         board
     }
 
-    /// Returns the number of session marks received.
+    /// Returns the number of session marks that a board without frames has received.
     pub(crate) fn marks(&self) -> usize {
         self.control.marks.load(Relaxed)
     }
@@ -163,7 +163,7 @@ impl Board {
         let _ = fs::remove_file(&self.path);
     }
 
-    /// Plugs in a board that was unplugged. The board then has a new port.
+    /// Plugs in a new or unplugged board. The board then has a new port.
     pub(crate) fn plug_in(&mut self) {
         let wire = Wire::new();
         let _ = fs::remove_file(&self.path);

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The longest time to wait for a line.
+/// The longest time to wait for a line, for the end of stdout, or for the exit of the process.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn bridge() -> Command {
@@ -36,7 +36,7 @@ impl BridgeClient {
         let mut stderr = child.stderr.take().unwrap();
         let (line, lines) = channel();
         thread::spawn(move || {
-            // A client that stops reading closes stdout.
+            // The thread ends when the test has dropped the receiver. The end of the thread closes the pipe.
             output
                 .split(b'\n')
                 .map_while(Result::ok)
@@ -126,7 +126,7 @@ impl BridgeClient {
         }
     }
 
-    /// Kills the process. Returns its stderr.
+    /// Kills the process. Returns its stderr, or an empty text if an earlier call has returned the stderr.
     pub(crate) fn kill(&mut self) -> String {
         let _ = self.child.kill();
         self.child.wait().unwrap();

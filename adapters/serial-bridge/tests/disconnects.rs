@@ -90,7 +90,7 @@ fn board_that_does_not_read_can_still_write() {
     let mut client = BridgeClient::new(&plain(&wire.path));
     assert_eq!(read(&wire.board, 1), b"\n");
     let mut input = client.input();
-    // More bytes than all buffers hold. The thread writes until the bridge ends.
+    // The thread repeats this line until the bridge ends, so that all buffers are full.
     let line = notification(&"x".repeat(4096)) + "\n";
     thread::spawn(move || while input.write_all(line.as_bytes()).is_ok() {});
     thread::sleep(Duration::from_millis(100));
@@ -190,7 +190,8 @@ fn client_that_closes_stdout_ends_the_bridge() {
     // The bridge's stdin stays open.
     let _kept = child.stdin.take();
     drop(child.stdout.take());
-    // A process that another test starts at this moment may hold a copy of stdout, so the first write may succeed.
+    // A process that another test starts at this moment may hold a copy of the closed end of the pipe. So the bridge's
+    // first write to stdout may succeed.
     let until = Instant::now() + Duration::from_secs(20);
     let status = loop {
         write(&wire.board, (notification("lost") + "\n").as_bytes());
@@ -215,7 +216,7 @@ fn client_with_nonblocking_streams_loses_no_byte() {
     let mut command = bridge();
     command.args(plain(&wire.path)).stdin(OwnedFd::from(there.try_clone().unwrap()));
     let mut child = command.stdout(OwnedFd::from(there)).spawn().unwrap();
-    // The command keeps its copies of the streams open.
+    // Until the command is dropped, it keeps its copies of the streams open.
     drop(command);
     assert_eq!(read(&wire.board, 1), b"\n");
     thread::sleep(Duration::from_millis(50));
@@ -227,7 +228,7 @@ fn client_with_nonblocking_streams_loses_no_byte() {
         write(&wire.board, sent.as_bytes());
         wire
     });
-    // The output of the bridge is full.
+    // Wait until the output of the bridge is full.
     thread::sleep(Duration::from_millis(500));
     here.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let mut received = String::new();

@@ -70,7 +70,7 @@ fn requests_to_a_board_that_is_off_fail_at_the_time_limit() {
     client.expect_line(&format!(r#""id":1,"error":{{"code":-32603,"message":"{why}"}}"#));
 }
 
-/// Runs six clients one after the other. Returns how many calls have a result.
+/// Runs six clients one after the other. Returns how many of the calls with the ids 2 to 5 have a result.
 fn killed_clients(noise: u64) -> usize {
     let board = Board::framed_with_noise_of(noise);
     board.make_noise(10);

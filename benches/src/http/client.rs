@@ -9,7 +9,8 @@ use crate::stdio::{check, numbered};
 /// The first id, which is so large that all ids have the same length.
 const FIRST_ID: usize = 1_000_000;
 
-/// A client with one connection. In the handshake era the client also has a session, unless the responses are constant.
+/// A client with one connection. In the handshake era, the client also has a session, unless the server has no sessions
+/// or its responses are constant.
 pub(crate) struct Client {
     pub(crate) connection: Connection,
     server: String,
@@ -44,7 +45,8 @@ impl Client {
         self.connection.send(&request);
     }
 
-    /// Receives the response to the last call. Of a constant response, checks only the length.
+    /// Receives and checks the response to the last call. Of a constant response, checks only the status and that the
+    /// body is longer than `text`.
     pub(crate) fn receive(&mut self, text: &str) -> Response {
         let response = self.connection.receive();
         assert_eq!(response.status, 200, "{}", self.server);

@@ -10,7 +10,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// A keep-alive connection.
 pub(crate) struct Connection {
     pub(crate) stream: TcpStream,
-    /// Input after the last complete response.
+    /// Received bytes that are not parsed yet.
     received: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! Benchmark of servers over HTTP with many clients: memory, and the time that a call of another client takes.
+//! Benchmark of servers over HTTP with many clients: memory, and the time that a call of one more client takes.
 
 use std::io::{ErrorKind, Write};
 use std::thread::sleep;

@@ -13,7 +13,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server from `NAME=COMMAND` on its processor.
+    /// Starts a server from `NAME=COMMAND` on the processor `processors.other`.
     pub(crate) fn start(named: &str, processors: Processors) -> Server {
         pin(processors.other);
         let (process, input, output) = Process::start(named);

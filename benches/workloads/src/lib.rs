@@ -1,7 +1,7 @@
 //! The inputs and workloads that measure `mcp-proto`.
 //!
-//! The crate has few dependencies, so that `benches/guard` builds quickly, and other libraries cannot change its
-//! counts.
+//! The crate has few dependencies, so that `benches/guard` builds quickly, and other libraries cannot change the
+//! counts of instructions.
 
 pub mod dialect;
 pub mod growth;
@@ -16,7 +16,7 @@ use mcp_proto::json::{DEPTH_LIMIT, Member, Scanner};
 /// Scans a message with full validation. Returns the total length of the id, the method and the parameters.
 ///
 /// # Panics
-/// If the text is not a request.
+/// If the text is not a request with parameters.
 #[inline(never)]
 pub fn scan(text: &[u8]) -> usize {
     let mut scanner = Scanner::new(DEPTH_LIMIT);

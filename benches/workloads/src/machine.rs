@@ -1,4 +1,4 @@
-//! The echo server that all benchmarks use.
+//! The echo server of the workloads in memory.
 
 use std::hint::black_box;
 
@@ -12,7 +12,8 @@ const SCHEMA: &str = r#"{"type":"object","properties":{"text":{"type":"string"}}
 static TOOLS: Tools<'static> =
     Tools::new(&[Tool::new("echo", SCHEMA), Tool::new("again", SCHEMA), Tool::new("hold", "{}")]);
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
-/// The configuration of a server with three tools. `again` does the same as `echo`, and calls of `hold` are deferred.
+/// The configuration of a server with three tools. `again` does the same as `echo`. Only
+/// [`crate::pair::Pair`] calls `hold`, and defers these calls.
 pub static CONFIG: ServerConfig<'static> = ServerConfig::new("echo", "1").features(&FEATURES);
 
 /// The client's messages of the handshake.
@@ -39,7 +40,7 @@ impl Observer for IdleObserver {
     }
 }
 
-/// Responds to a call of `echo`.
+/// Responds to a call of `echo` or `again`.
 pub fn echo(mut call: Call<'_>) {
     match call.arguments() {
         Ok(Echo { text }) => call.text(text),
@@ -66,7 +67,7 @@ pub fn connected(
 /// server sends.
 ///
 /// # Panics
-/// If the server receives anything but opening messages and calls, or ends.
+/// If the server has an event that is no call and does not belong to the opening, or if the server ends.
 pub fn feed(server: &mut Server<'_>, input: &[u8], piece: usize) -> usize {
     feed_with(server, input, piece, &mut echo)
 }
@@ -74,7 +75,7 @@ pub fn feed(server: &mut Server<'_>, input: &[u8], piece: usize) -> usize {
 /// Passes the input to the server like [`feed`], but responds to calls with `respond`.
 ///
 /// # Panics
-/// If the server receives anything but opening messages and calls, or ends.
+/// If the server has an event that is no call and does not belong to the opening, or if the server ends.
 pub fn feed_with(
     server: &mut Server<'_>,
     mut input: &[u8],

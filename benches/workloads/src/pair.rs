@@ -70,7 +70,7 @@ impl Pair {
         pair
     }
 
-    /// Adds a progress token to each call of `echo`.
+    /// Adds a progress token to each call that [`Pair::echo`] makes.
     #[must_use]
     pub fn with_progress(mut self) -> Pair {
         self.options = Options::DEFAULT.with_progress();
@@ -81,7 +81,7 @@ impl Pair {
     /// each text.
     ///
     /// # Panics
-    /// If a response has another text.
+    /// If a call fails, or its response does not have the text of the call.
     #[inline(never)]
     pub fn echo(&mut self, tools: [&str; 2], text: &str, count: usize, window: usize) {
         let calls = Calls { tools, text, options: self.options, left: count, window, in_flight: 0 };

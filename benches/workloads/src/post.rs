@@ -87,7 +87,7 @@ impl Posts {
         posts
     }
 
-    /// Sends the POST. Returns the status and the length of the response, or zeros if the server refuses the request.
+    /// Sends the POST. Returns the status and the length of the response, or zeros if the server refuses the head.
     #[inline(never)]
     pub fn post(&mut self) -> (u16, usize) {
         let now = Millis(0);

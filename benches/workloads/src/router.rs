@@ -1,4 +1,4 @@
-//! The echo server as a router of functions, to compare it with a loop that calls its handler itself.
+//! The echo server as a router of functions, to compare the router with a loop that handles each call itself.
 
 use mcp_proto::server::{Router, ServerConfig};
 use mcp_proto::{ToolArguments, router, tool};
@@ -23,7 +23,7 @@ fn hold() -> &'static str {
     ""
 }
 
-/// The tools of the server that all benchmarks use.
+/// The tools of [`crate::machine::CONFIG`]. Here, `hold` responds immediately.
 pub static ROUTER: Router<()> = router![echo, again, hold];
 /// The configuration of a server with these tools.
 pub static CONFIG: ServerConfig = ServerConfig::new("echo", "1").features(ROUTER.features());

@@ -1,4 +1,4 @@
-//! Arguments and results through `serde-json-core`, to compare the cost.
+//! Arguments and results through `serde-json-core`, to compare its cost with that of `mcp-proto`'s decoder and encoder.
 
 use mcp_proto::server::Call;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ const MAX_RESULT: usize = 160;
 ///
 /// # Errors
 ///
-/// The arguments do not fit the type.
+/// The arguments do not fit the type, or a string does not fit into `escapes`.
 pub fn arguments<'a, T: Deserialize<'a>>(
     call: &'a Call<'_>,
     escapes: Option<&mut [u8]>,

@@ -19,7 +19,7 @@ const MAX_MESSAGE: usize = 436;
 const TX: usize = 512;
 /// The longest id and progress token of a deferred call, together.
 const TEXT: usize = 48;
-/// The memory for the fields of a head.
+/// The memory of a connection for the header fields of a request, in bytes.
 const HEAD: usize = 216;
 /// The output of both exchanges, in pages.
 const OUTPUT: usize = 4 * PAGE;
@@ -62,7 +62,7 @@ pub trait Network {
     fn transmit(&mut self, connection: usize, bytes: &[u8]) -> Result<usize, ErrorKind>;
     /// Ends the output of a connection.
     fn end(&mut self, connection: usize);
-    /// Closes a connection, and waits for the next client.
+    /// Closes a connection, so that the next client can use it. Does not block.
     fn close(&mut self, connection: usize);
     /// Moves pending data, and waits for input or until `until`. May return earlier.
     fn wait(&mut self, until: Millis);
@@ -225,7 +225,8 @@ impl<'m> Place<'m> {
     }
 }
 
-// These functions are not inlined, so that the stack memory for moving the machines is free again after each call.
+// The following functions are not inlined: each needs stack memory to move a machine, which is free again after the
+// call.
 
 #[inline(never)]
 fn write_server<'m>(

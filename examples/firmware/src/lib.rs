@@ -21,7 +21,8 @@ pub mod http;
 #[cfg(not(any(feature = "float", feature = "decimal", feature = "skills", feature = "core-decoder")))]
 #[rustfmt::skip]
 mod run;
-/// Variants of the main loop: with a number as the argument, with skills, or with the decoder of `codec`.
+/// Variants of the main loop: with a number as the argument or in the result, with skills, or with the decoder of
+/// `codec`.
 #[cfg(any(feature = "float", feature = "decimal", feature = "skills", feature = "core-decoder"))]
 mod run {
     include!(concat!(env!("OUT_DIR"), "/run.rs"));

@@ -1,4 +1,4 @@
-//! Prompts, resources and completions as functions without a heap: texts that need memory, and the limits.
+//! Prompts, resources and completions as functions without a heap: decoded texts, and the limits of their memory.
 
 use mcp_proto::server::{Router, ServerConfig};
 use mcp_proto::{Action, Millis, Server, ToolArguments, complete, prompt, resource, router};
@@ -31,8 +31,8 @@ fn texts(length: &mut usize, typed: &str) -> [&'static str; 1] {
 static ROUTER: Router<usize> = router![ask, note, texts];
 static CONFIG: ServerConfig = ServerConfig::new("notes", "1").features(ROUTER.features());
 
-/// Sends a request to a new server. Returns the response, and the length of the text that the function received.
-/// The length is `None` if the server called no function.
+/// Sends a request to a new server. Returns the response, and the length of the text that the router passed to a
+/// function. The length is `None` if the router called no function.
 fn request(method: &str, params: &str) -> (String, Option<usize>) {
     const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let line =
@@ -75,7 +75,8 @@ fn texts_are_decoded_up_to_the_limit_of_memory() {
             r#""ref":{{"type":"ref/prompt","name":"ask"}},"argument":{{"name":"text","value":"{typed}"}}"#
         )
     };
-    // The arguments are `{"text":"…","count":7}` with 256 bytes, a variable and a typed text `"…"` with 128 bytes.
+    // The limit of the arguments `{"text":"…","count":7}` is 256 bytes. The limit of a variable or a typed text is 128
+    // bytes, with its two quotes.
     let (x235, x236, x126, x127) = ("x".repeat(235), "x".repeat(236), "x".repeat(126), "x".repeat(127));
     for (method, params, length, expected) in [
         ("prompts/get", prompt(r"\u00e9\n"), Some(3), r#""text":"7""#),

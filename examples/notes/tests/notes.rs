@@ -1,6 +1,6 @@
 //! The server of notes as a process, with a client in both eras.
 //!
-//! `NOTES_PROGRAM` names another server to test, such as the one on rmcp.
+//! The environment variable `NOTES_PROGRAM` names another server to test, such as the notes server on rmcp.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -19,7 +19,7 @@ use picoserve::routing::MethodHandlerService;
 
 /// The route of MCP, for all methods.
 pub struct Mcp<'s, 'a, 'b, P: Policy, const N: usize> {
-    /// The servers.
+    /// The HTTP server and its MCP server.
     pub shared: &'s HttpShared<'a, 'b, P, N>,
     /// The clock.
     pub now: fn() -> Millis,
@@ -28,7 +28,7 @@ pub struct Mcp<'s, 'a, 'b, P: Policy, const N: usize> {
 /// The header fields of a request.
 struct Fields<'r> {
     headers: Headers<'r>,
-    /// The joined values of `Accept`: several lines are one list.
+    /// The joined values of `Accept`, as many as fit. Several `Accept` lines count as one list.
     accept: Vec<u8, 256>,
 }
 
@@ -118,14 +118,14 @@ impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, P
 /// The header field that names the missing authorization.
 const CHALLENGE: &str = "www-authenticate";
 
-/// Writes a response. The end of the connection ends the response of a client of HTTP/1.0, which has no chunks.
+/// Writes a response. HTTP/1.0 has no chunks: if the length is unknown, the end of the connection ends the response.
 async fn respond<R: Read, W: ResponseWriter<Error = R::Error>, P: Policy, const N: usize>(
     head: &ResponseHead,
     body: Body<'_, '_, '_, '_, P, N>,
     connection: Connection<'_, R>,
     response_writer: W,
 ) -> Result<ResponseSent, W::Error> {
-    // Challenges have any length, so only the other fields are copied.
+    // A challenge may be longer than 128 bytes, so it is not copied.
     let mut copied: Vec<(String<32>, String<128>), 8> = Vec::new();
     head.fields(&mut |name, value| {
         if name != CHALLENGE
@@ -184,7 +184,8 @@ impl<P: Policy, const N: usize> CustomBody for Body<'_, '_, '_, '_, P, N> {
                 }
                 None => writer.write_all(&bytes[..length]).await?,
             }
-            // The client notices a cut response by the missing last chunk, or the missing bytes of `Content-Length`.
+            // A client of HTTP/1.1 notices a cut response by the missing last chunk, or by missing bytes of
+            // `Content-Length`.
             if is_end && is_chunked && !is_cut {
                 writer.write_all(LAST_CHUNK).await?;
             }
@@ -197,8 +198,8 @@ impl<P: Policy, const N: usize> CustomBody for Body<'_, '_, '_, '_, P, N> {
     }
 }
 
-/// An exchange. Dropping this value closes the exchange. The value is dropped after the response, or with the future
-/// when the client has disconnected.
+/// An exchange. Dropping this value closes the exchange, even if picoserve drops the future of the handler before the
+/// end of the response.
 struct Exchange<'m, 's, 'a, 'b, P: Policy, const N: usize> {
     mcp: &'m Mcp<'s, 'a, 'b, P, N>,
     id: ExchangeId,

@@ -1,19 +1,20 @@
-//! Mutations of transcripts, at the level of lines and members.
+//! Mutations of transcripts: of lines, JSON values, bytes and time.
 
 use arbitrary::Arbitrary;
 use mcp_proto::json::{Json, Kind};
 use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 
-/// One change of the peer's messages. An index beyond the last line or value wraps around.
+/// A change of the peer's lines, or of the time between them. An index beyond the last line or value wraps around.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub(super) enum Mutation {
     /// Swaps two lines.
     Swap(u8, u8),
-    /// Inserts a copy of a line after another line.
+    /// Inserts a copy of the line with the first index after the line with the second index.
     Again(u8, u8),
     /// Removes a line.
     Leave(u8),
-    /// Inserts a line of another transcript before this line.
+    /// Inserts a line of any transcript. The fields are the index of the line before which it is inserted, the number
+    /// of its transcript (see [`chosen`]), and its index in that transcript.
     Foreign(u8, u16, u8),
     /// Replaces a line with a batch of this line and a copy of the next line.
     Batch(u8),
@@ -32,17 +33,19 @@ pub(super) enum Mutation {
 }
 
 /// A change of a value, or of a member.
+///
+/// The outermost value of a line has no container. `Leave`, `Twice`, `Swap` and `Rename` do not change this value.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub(super) enum Change {
     /// Removes the value.
     Leave,
     /// Appends a copy of the value to its container.
     Twice,
-    /// Swaps the value with the next value of its container.
+    /// Swaps the element or the whole member with the next one of its container.
     Swap,
     /// Replaces the value with one of [`VALUES`].
     Other(u8),
-    /// Replaces the value with a copy of another value in the line.
+    /// Replaces the value with a copy of any value in the line.
     Copy(u8),
     /// Wraps the value in an array.
     Wrap,
@@ -95,7 +98,8 @@ const NAMES: [&str; 14] = [
 const REVISIONS: [&str; 6] =
     ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "2030-01-01"];
 
-/// Applies a mutation to a transcript. `all` is the source of lines of other transcripts.
+/// Applies a mutation to a transcript. [`Mutation::Foreign`] takes its line from one of the transcripts
+/// in `all`.
 pub(super) fn mutate(dialogue: &mut Dialogue, mutation: Mutation, all: &[Dialogue]) {
     let lines: Vec<usize> = (0..dialogue.steps.len()).filter(|at| is_line(&dialogue.steps[*at].1)).collect();
     let Some(last) = lines.len().checked_sub(1) else { return };
@@ -147,7 +151,8 @@ pub(super) fn mutate(dialogue: &mut Dialogue, mutation: Mutation, all: &[Dialogu
 
 /// Returns the transcript with the smallest number from `number` on. The numbers wrap around.
 ///
-/// The number depends only on the name, so most corpus inputs keep their meaning when transcripts are added.
+/// The number of a transcript depends only on its name, so most corpus inputs keep their meaning when transcripts are
+/// added.
 #[must_use]
 pub(super) fn chosen(all: &[Dialogue], number: u16) -> &Dialogue {
     all.iter().min_by_key(|dialogue| number_of(dialogue).wrapping_sub(number)).expect("there are dialogues")
@@ -259,8 +264,8 @@ impl Node {
         1 + self.parts().into_iter().map(Node::count).sum::<usize>()
     }
 
-    /// Finds the value with this number in depth-first order. The number of this value itself is 0.
-    /// Returns `None` if there are fewer values.
+    /// Finds the value with this number in depth-first order. `self` has the number 0. Returns `None` if no value has
+    /// the number.
     fn find(&self, number: &mut usize) -> Option<&Node> {
         if *number == 0 {
             return Some(self);

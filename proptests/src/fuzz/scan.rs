@@ -121,7 +121,7 @@ fn depth_limit_changes_only_deeper_parts(limit: u8, whole: &Seen, bounded: &Seen
     match (whole.result, bounded.result) {
         (whole, bounded) if whole == bounded => {}
         (_, Err(ScanError { kind: ScanErrorKind::TooDeep, .. })) => {}
-        // After the bracket that exceeds the limit, the scanner only counts brackets.
+        // After the bracket that exceeds the limit, the scanner does not match brackets, so it may find another error.
         (Err(_), Err(_)) if bounded.position >= usize::from(limit) => {}
         (whole, bounded) => panic!("{limit} levels: {whole:?} becomes {bounded:?}"),
     }

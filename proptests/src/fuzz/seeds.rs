@@ -70,7 +70,7 @@ fn streams() -> Vec<Vec<u8>> {
     texts.into_iter().flat_map(|text| cuts().map(move |cut| [&cut, text.as_bytes()].concat())).collect()
 }
 
-/// Returns pseudo-random bytes. The bytes decode to arbitrary operations.
+/// Returns pseudo-random bytes. The bytes decode to arbitrary operations or mutations.
 fn noise(seed: u32, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9) | 1;
     let bytes = std::iter::repeat_with(|| {
@@ -99,8 +99,8 @@ fn lines(dialogues: &[Dialogue]) -> BTreeSet<Vec<u8>> {
     all.filter(|line| line.len() < 2000).collect()
 }
 
-/// Returns the fuzzer's dictionary: the printable ASCII strings of 1 to 49 characters in the lines of the peers, with
-/// quotes.
+/// Returns the fuzzer's dictionary: strings from the lines of the peers that are shorter than 2000 bytes, with quotes.
+/// Each string has 1 to 49 characters, all of them printable ASCII.
 #[must_use]
 pub fn words() -> BTreeSet<String> {
     let mut words = BTreeSet::new();

@@ -26,7 +26,7 @@ static TOOLS: Tools<'static> = Tools::new(&[
 
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Subscriptions, &Logging];
 
-/// The configuration of the core servers.
+/// The configuration of the core server ([`Server`]) behind each HTTP server.
 pub(crate) static CONFIG: ServerConfig<'static> =
     ServerConfig::new("s", "1").features(&FEATURES).anonymous_results();
 
@@ -164,7 +164,7 @@ impl Application {
     }
 }
 
-/// Reports a change of the list of tools to all clients.
+/// Reports a change of the list of tools to the clients that listen for such changes.
 pub(crate) fn change<P: Policy>(http: &mut HttpServer<'_, P>, server: &mut Server<'_>) {
     http.changed(server, Change::Tools);
 }

@@ -2,7 +2,7 @@
 //!
 //! - Each request has one response, however its bytes are cut. The status and the body of a complete response equal
 //!   those of a second server, which receives the request without HTTP/1.1.
-//! - The framing of a response is complete, and nothing follows its end.
+//! - The framing of a complete response is valid, and nothing follows the end of the response.
 //! - After a complete response, a connection is idle or serves no further request.
 //! - After each request, both servers have the same number of open exchanges.
 //! - Arbitrary bytes get no response, an interim response, or a response with status 4xx or 5xx.
@@ -23,7 +23,7 @@ use crate::fuzz::moves::Moves;
 
 const NOW: Millis = Millis(1);
 
-/// A request of a client.
+/// A request of a client, or arbitrary bytes.
 #[derive(Debug, Arbitrary)]
 pub(crate) enum Item {
     Post(Shape, Body),
@@ -48,7 +48,7 @@ struct Node<'b> {
     application: Application,
 }
 
-/// Sends requests to both servers, and compares the responses.
+/// Sends the same requests to two servers, with and without HTTP/1.1, and compares the responses.
 pub(crate) fn run(setup: Setup, cuts: Cuts, items: &[Item]) {
     setup.roomy().with_servers(|http, server| {
         let mut expected = Node { http, server, application: Application::default() };
@@ -79,7 +79,7 @@ fn compare(expected: &mut Node<'_>, tested: &mut Node<'_>, cuts: Cuts, items: &[
         if request.text_of("host").is_empty() {
             request.fields.push(("host", "localhost".to_owned()));
         }
-        // Only the connection can refuse a repeated field, so no request repeats one.
+        // The connection refuses some repeated fields that the server accepts, so no request repeats a field.
         let mut names = Vec::new();
         request.fields.retain(|(name, _)| {
             !names.contains(name) && {
@@ -104,7 +104,7 @@ fn compare(expected: &mut Node<'_>, tested: &mut Node<'_>, cuts: Cuts, items: &[
 }
 
 impl Node<'_> {
-    /// Runs the server until it waits.
+    /// Runs the server until it waits or is closed.
     fn run(&mut self) {
         for _ in 0..1000 {
             match self.http.poll(&mut self.server, NOW) {
@@ -206,8 +206,8 @@ impl Client<'_> {
         }
     }
 
-    /// Sends arbitrary bytes and the end of a head. Checks that the response, if any, has no success status. Closes the
-    /// connection.
+    /// Sends arbitrary bytes and the end of a head. Checks that the status of the response, if any, is 100 or at
+    /// least 400. Closes the connection.
     fn send_bytes(&mut self, node: &mut Node<'_>, bytes: &[u8]) {
         let response = self.send(node, &[bytes, b"\r\n\r\n"].concat());
         let status = response.strip_prefix("HTTP/1.1 ").map(|text| &text[..3]);

@@ -28,12 +28,12 @@ pub(crate) struct Connection {
     method: &'static str,
     request: Fields,
     request_body: Vec<u8>,
-    /// Whether the request was passed to the server, or refused by the proxy.
+    /// Whether the request was passed to the server, or refused by a proxy.
     pub(super) is_sent: bool,
     has_head: bool,
-    /// The head, until the client has received it.
+    /// The head of the response, until the client has received it.
     pub(super) head: Option<(u16, Fields)>,
-    /// The part of the body that the client has not received.
+    /// The part of the response's body that is on the way to the client.
     pub(super) body: Vec<u8>,
     pub(super) is_ended: bool,
 }

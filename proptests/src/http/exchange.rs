@@ -23,7 +23,7 @@ pub(crate) enum State {
 /// An event of a stream, or the body of a JSON response.
 #[derive(Debug)]
 pub(crate) struct Received {
-    /// The numbers of the stream and of the event.
+    /// The numbers of the stream and of the event. `None` for an event without an id, and for a JSON response.
     pub(super) id: Option<(u32, u32)>,
     pub(super) message: Value,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Received {
 pub(crate) struct Exchange {
     pub(super) id: ExchangeId,
     pub(super) request: Request,
-    /// The number of bytes of the body that were passed to the server.
+    /// The number of bytes of the request's body that were passed to the server.
     pub(super) passed: usize,
     pub(super) is_passed: bool,
     pub(super) is_stalled: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Exchange {
     media_type: MediaType,
     length: Option<usize>,
     body: Vec<u8>,
-    /// The number of bytes of the body that are in `received`.
+    /// The number of bytes of `body` whose events are in `received`.
     parsed: usize,
     pub(super) received: Vec<Received>,
 }

@@ -60,7 +60,7 @@ impl Shape {
     }
 }
 
-/// A request with the ids of its calls.
+/// An HTTP request, with the ids of the JSON-RPC requests in its body.
 #[derive(Clone)]
 pub(crate) struct Request {
     pub(super) method: Method,

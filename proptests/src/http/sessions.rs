@@ -57,7 +57,8 @@ struct Model<'b> {
 /// Runs operations on tables of these sizes: 1 to 6 exchanges, and 1 to 4 sessions.
 ///
 /// # Panics
-/// Panics if a status differs from the status that the lists predict.
+/// Panics if a status, the number of open exchanges, or the end of an exchange differs from the prediction of the
+/// lists. Also panics if two sessions have the same id, or if the server violates an invariant of `server.rs`.
 pub fn run(exchanges: u8, sessions: u8, operations: &[Operation]) {
     let setup = Setup::with_sessions(exchanges, sessions);
     setup.with_servers(|http, server| {

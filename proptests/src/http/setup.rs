@@ -32,7 +32,8 @@ impl Setup {
         Setup { mode: 2, exchanges, sessions, output: 255, bodies: 3, replay: 0, flags: 0 }
     }
 
-    /// Returns a setup with the same mode and replay buffer, with large tables, and without flags.
+    /// Returns a setup with the same mode and replay buffer, with large tables and buffers, and without the options in
+    /// `flags`.
     pub(super) const fn roomy(self) -> Setup {
         Setup { exchanges: 5, sessions: 3, output: 255, bodies: 3, flags: 0, ..self }
     }

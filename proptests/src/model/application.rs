@@ -52,7 +52,8 @@ fn response_text(n: Option<u64>) -> String {
     n.map_or("answer".into(), |n| format!("answer of {n}."))
 }
 
-/// Returns a size above the guaranteed response space. The transmit buffer may still have that much space.
+/// Returns a size that usually exceeds the guaranteed response space. The transmit buffer may still have that much
+/// space.
 fn large(n: Option<u64>) -> usize {
     [20_000, 1_300, 1_600, 2_000, 3_500][(n.unwrap_or(0) % 5) as usize]
 }
@@ -118,7 +119,7 @@ macro_rules! handle_request {
 /// Handles an event.
 pub(crate) fn handle_event(event: Event<'_>, app: &mut AppState) -> Result<(), String> {
     match &event {
-        // This call has become a task, so the event belongs to the task, not to a request.
+        // This call has become a task, or may have become one, so the model of tasks records the event.
         Event::Cancelled { ticket, .. } if app.tasks.has_call(*ticket) => {
             app.tasks.end(Handle::Call(*ticket), "cancelled")?;
         }

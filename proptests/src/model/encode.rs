@@ -1,4 +1,4 @@
-//! Encodes the client's operations as JSON-RPC lines.
+//! Encodes the client's messages as JSON-RPC lines.
 
 use super::nth_back;
 use super::operation::{Behavior, Id, Message, Reaction, Request, TaskMethod, What};

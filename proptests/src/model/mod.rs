@@ -28,7 +28,7 @@ pub use self::transport::Movement;
 pub struct Summary {
     /// All output of the machine.
     pub output: Vec<u8>,
-    /// All events, and the return values of the application's method calls.
+    /// All events, in order, with the results of some method calls of the application.
     pub events: Vec<String>,
     /// Length of the longest line sent by the peer.
     pub longest: usize,
@@ -40,7 +40,8 @@ pub struct Summary {
 pub struct Violation {
     /// Description of the violation.
     pub why: String,
-    /// The dialogue. `>` marks a line of the peer, `<` a line of the machine, `!` an event, `*` an action.
+    /// The dialogue. `>` marks a line of the peer, `<` a line of the machine, `!` an event or a result,
+    /// `*` an action.
     pub dialogue: Vec<String>,
 }
 

@@ -1,9 +1,9 @@
 //! Model of a server: its open requests, due responses and permitted messages.
 //!
-//! The model does not interpret methods. The model records the lines that may be requests, and the events and actions
-//! of the application. Each request with a readable id must get exactly one response, unless the request is cancelled,
-//! its batch is refused, or its session ends. The response must belong to the request, and must not follow the
-//! cancellation of the request.
+//! The model interprets only a few methods, such as `subscriptions/listen`. The model records the lines that may be
+//! requests, and the events and actions of the application. Each request with a readable id must get exactly one
+//! response, unless the request is cancelled, its batch is refused, or its session ends. The response must belong to
+//! the request, and must not follow the cancellation of the request.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -36,7 +36,7 @@ struct Account {
     batched: bool,
     /// Whether a request outside of batches has this id.
     alone: bool,
-    /// Whether a request about a task has this id. Such a request may wait for the end of the task.
+    /// Whether a `tasks/result` request has this id. Such a request may wait for the end of the task.
     waits: bool,
     /// Response texts of the application that the output does not contain yet. `true` means that the output must
     /// contain the text. `false` means that a batch may have no space for the text.
@@ -81,7 +81,8 @@ pub(crate) struct Obligations {
     errors_without_id_allowed: usize,
     /// Number of errors without an id that the server has sent.
     errors_without_id: usize,
-    /// Number of lines that are not JSON. A server may find an id in each of these lines, and may respond to this id.
+    /// Number of lines that are not JSON, without those that have got a response with an id. A server may find an id in
+    /// each of these lines, and may respond to this id.
     not_json: usize,
 }
 
@@ -423,7 +424,8 @@ impl Obligations {
         self.listening.clear();
     }
 
-    /// Checks all obligations when input and output are empty. Only deferred requests may be open.
+    /// Checks all obligations when input and output are empty. Only deferred requests, subscriptions, and requests that
+    /// wait for the end of a task may be open.
     ///
     /// `deferred` is the number of requests in flight, or `None` if the server has closed. `waiting` is the number of
     /// requests that may wait for the end of a task.

@@ -8,8 +8,8 @@ pub enum Operation {
     Send(Message),
     /// The client sends a batch in one line.
     Batch(Vec<Message>),
-    /// The client sends a damaged line. The `u8` replaces the byte at this position. With `None`, the line is truncated
-    /// there.
+    /// The client sends a damaged line. The `u16` is a position. The `u8` replaces the byte at the position. If the
+    /// `u8` is `None`, would end the line, or would change the request number, the line is truncated at the position.
     Damaged(Message, u16, Option<u8>),
     /// The client sends arbitrary bytes and a newline.
     Bytes(Vec<u8>),
@@ -18,7 +18,7 @@ pub enum Operation {
     /// The application applies a behavior to a deferred request.
     Later(u8, Behavior),
     /// The application sends a request, optionally during a deferred request. The last field is the timeout in units of
-    /// 5 milliseconds.
+    /// 5 milliseconds; 0 means the default.
     Ask(Question, Option<u8>, u8),
     /// The application cancels its own request.
     CancelRequest(u8),
@@ -136,7 +136,7 @@ pub enum Id {
     Again(u8),
     /// An id longer than the server can store.
     Long,
-    /// An invalid id: `null`, a fraction, an object.
+    /// An invalid id, such as `null`, a fraction, or an object.
     None(u8),
 }
 
@@ -177,6 +177,9 @@ pub enum What {
 }
 
 /// The application's handling of a request.
+///
+/// The variants describe the handling of a new request. For a deferred request, responses are errors, except for a
+/// request for input. After a notification or `Drop`, a deferred request stays deferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Behavior {
@@ -198,11 +201,12 @@ pub enum Behavior {
     Change,
     /// Requires input each time.
     Needs,
-    /// Reports a missing client capability.
+    /// Refuses the request, for example because of a missing client capability. If the kind of
+    /// the request has no such error, drops the request.
     Lacks,
-    /// Responds with more bytes than the guaranteed response space.
+    /// Responds with an error that usually exceeds the guaranteed response space.
     Large,
-    /// Writes an incomplete JSON value.
+    /// Responds with an error whose data is an incomplete JSON value.
     Unbalanced,
     /// Responds with a task, if the client accepts one.
     Task,
@@ -230,7 +234,7 @@ pub enum TaskMethod {
 pub enum TaskAction {
     /// Ends the task with a result that the table stores.
     Complete,
-    /// Ends the task with a result that exceeds the text of most slots.
+    /// Tries to end the task with a result that is usually too long for the text buffer of the task table.
     Large,
     /// Ends the task with an error.
     Fail,

@@ -29,9 +29,9 @@ pub struct Setup {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Operation {
-    /// An action of the client's application. Operations of the peer or of the connection have no effect.
+    /// An action of the client's application. Any other operation has no effect.
     Client(Client),
-    /// An action of the server's application. Operations of the peer or of the connection have no effect.
+    /// An action of the server's application. Any other operation has no effect.
     Server(Server),
     /// Bytes arrive at one end. The number of bytes is in units of 8.
     Arrive(Towards, u8),
@@ -101,9 +101,9 @@ impl Pipe {
     }
 
     fn tamper(&mut self, nth: u8, trick: Trick) {
-        // Part of the first line may have arrived already.
         let mut lines: Vec<Vec<u8>> =
             self.bytes.split_inclusive(|byte| *byte == b'\n').map(Vec::from).collect();
+        // If part of the first line has already arrived, this line remains intact.
         let first = usize::from(!self.begun.is_empty());
         let whole = lines.iter().filter(|line| line.ends_with(b"\n")).count();
         let Some(count) = whole.checked_sub(first).filter(|count| *count > 0) else { return };

@@ -139,7 +139,7 @@ pub(super) struct World<'b> {
     pub(super) closed: bool,
     pub(super) dialogue: Vec<String>,
     polls: usize,
-    /// Bytes and operations since the input was last empty. This number limits the number of polls.
+    /// Bytes and operations since the input was last empty. This number limits the number of events.
     pub(super) work: usize,
     longest: usize,
 }
@@ -179,8 +179,9 @@ impl World<'_> {
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
         self.work += 1;
-        // Process pending input before an `initialize`, because `initialize` separates two sessions. Also process
-        // pending input if the server is draining, because the server may end before it reads all input.
+        // Process pending input before most operations: for example before an `initialize`, because `initialize`
+        // separates two sessions. Also process pending input if the server is draining, because the server may end
+        // before it reads all input.
         let is_new =
             |message: &Message| matches!(message, Message::Request(request) if request.is_initialize());
         let waits = match operation {
@@ -230,7 +231,8 @@ impl World<'_> {
                 let Some((ticket, n)) = nth_back(&app.later, *nth) else { return Ok(()) };
                 let is_task = app.tasks.is_open(Handle::Call(ticket));
                 let open = is_task || app.obligations.is_open(ticket);
-                // Skip a deferred call that may have become a task without the knowledge of the client.
+                // Skip a deferred call that may have become a task without the knowledge of the client, or whose task
+                // has ended.
                 if app.tasks.is_automatic && (transport.blocked || app.tasks.has_call(ticket) && !is_task) {
                     return Ok(());
                 }
@@ -358,7 +360,7 @@ impl World<'_> {
 
     /// Polls until no bytes move and no event is pending. Checks the model.
     pub(super) fn run_until_idle(&mut self) -> Result<(), String> {
-        // Each poll moves a byte or returns an event. Input and requests in flight limit the number of events.
+        // Input and requests in flight limit the number of events.
         let mut left = 4 * self.work + 100;
         loop {
             self.polls += 1;

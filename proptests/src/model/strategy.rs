@@ -191,8 +191,8 @@ fn end() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Generates operations on several connections to one server. On each connection, fewer than `count` operations precede
-/// the end, and at most five follow the end.
+/// Generates operations on one to three connections to one server. On each connection, a handshake usually comes first.
+/// Fewer than `count` random operations precede the end, and at most five follow the end.
 ///
 /// If `reads` is `true`, the client reads all output before and after the end of each connection. Two runs that move
 /// bytes differently then have the same output, and can be compared.
@@ -226,8 +226,8 @@ pub fn pair() -> impl Strategy<Value = pair::Setup> {
 
 /// Generates operations on a connected pair.
 ///
-/// In one third of the lists, no time passes and no line is damaged. In one third, time passes. In one third, time
-/// passes and lines are damaged.
+/// In one third of the lists, no time passes and no line is damaged. In another third, time may pass. In the last
+/// third, time may pass and lines may be damaged.
 pub fn joined(count: usize) -> impl Strategy<Value = Vec<pair::Operation>> {
     prop_oneof![joined_by(count, 0, 0), joined_by(count, 4, 0), joined_by(count, 2, 8)]
 }

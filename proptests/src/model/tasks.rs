@@ -1,7 +1,7 @@
 //! Model of a server's tasks: their status, their owners, and the requests about them.
 //!
-//! A task has one end and one result. Until a task is removed, only its owner can access it, and only in the revision
-//! that created it. The table never contains more tasks than it has slots.
+//! A task has at most one end and one result. Until a task is removed, only its owner can access it, and only in the
+//! revision that created it. The table never contains more tasks than it has slots.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,7 +76,7 @@ impl Known {
         !self.is_removed && matches!(self.status(), "working" | "input_required")
     }
 
-    /// Returns whether the task ends without an event: a call that has become a task, and has ended.
+    /// Returns whether the server removes the task without an event. The task was a deferred call, and has ended.
     fn is_ended_call(&self) -> bool {
         matches!(self.handle, Handle::Call(_)) && !self.is_open()
     }
@@ -95,7 +95,7 @@ impl Known {
     }
 }
 
-/// A request about a task that has no response yet.
+/// A request about a task. The client has not read the response yet.
 #[derive(Debug)]
 struct Request {
     id: String,
@@ -104,8 +104,8 @@ struct Request {
     task: Option<usize>,
     /// The index of the status that the task had when the client sent the request.
     since: usize,
-    /// Whether the next response with the id belongs to the request. Also `false` if the request names a task of `ids`
-    /// that is not in `known`.
+    /// Whether the next response with the id belongs to the request. Also `false` if the request names a task that is
+    /// in `TaskModel::ids`, but not in `TaskModel::known`.
     is_certain: bool,
 }
 
@@ -449,7 +449,7 @@ impl TaskModel {
         Ok(())
     }
 
-    /// Records the end of a connection. `open` are its deferred calls.
+    /// Records the end of a connection. `open` are its deferred requests.
     pub(crate) fn end_connection(&mut self, open: impl Iterator<Item = Ticket>) {
         if self.is_automatic {
             // The client may not have read all output, so a call may have become a task.

@@ -50,9 +50,9 @@ pub(crate) struct Transport {
     /// Whether the peer has disconnected.
     pub(crate) broken: bool,
     pub(crate) output: Vec<u8>,
-    /// The position up to which `line` has found no newline.
+    /// The position in `output` at which `line` continues its search, unless its argument `seen` is later.
     searched: usize,
-    /// The number of reads and writes so far.
+    /// The number of calls of `io` so far.
     moves: u32,
     pub(crate) deadline: Option<Millis>,
 }
@@ -119,10 +119,11 @@ impl Transport {
         Ok(Some(line.into()))
     }
 
-    /// Moves bytes once. Returns `false` if no bytes can move now.
+    /// Performs one read or one write, or reports the end of input or a broken connection. Returns `false` if none of
+    /// these is possible now.
     ///
     /// # Errors
-    /// The machine violates the contract of `poll`.
+    /// Returns an error if the machine violates the contract of `poll`.
     pub(crate) fn io(&mut self, io: Io<'_>) -> Result<bool, String> {
         self.deadline = io.deadline();
         if self.deadline.is_some_and(|at| at <= self.now) {

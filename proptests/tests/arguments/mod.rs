@@ -42,7 +42,8 @@ fn agrees(schema_text: &str, decodes: [Decode; 2], without_heap: fn(&[u8]) -> Op
             (Ok(_), Ok(_)) if beyond_64_bits(&text) && schema_text.contains("decimal") => {}
             (Ok(decoded), Ok(theirs)) => prop_assert_eq!(decoded, theirs),
             (Err(why), Ok(theirs)) => prop_assert!(false, "{}\n{}\n{}", text, why, theirs),
-            // The differences `WholeFraction`, `MinusZero`, `BorrowedEscape` and `TagAnywhere` from `serde_json`.
+            // The differences `WholeFraction`, `MinusZero`, `BorrowedEscape` and `TagAnywhere`, which
+            // `mcp_proto_proptests::differences` describes.
             (Ok(_), Err(why)) => {
                 let excused = text.contains(['.', 'e', 'E'])
                     || text.contains("-0")
@@ -52,8 +53,8 @@ fn agrees(schema_text: &str, decodes: [Decode; 2], without_heap: fn(&[u8]) -> Op
             }
             (Err(_), Err(_)) => {}
         }
-        // If a third decoder, `serde-json-core`, accepts a text, it reads the same value, except for listed
-        // differences.
+        // If a third decoder, `serde-json-core`, accepts a text, it reads the same value, except for the differences
+        // that `json_core` lists.
         let (ours, third) = (decoded.ok(), without_heap(text.as_bytes()));
         let listed = Difference::of_text(text.as_bytes(), ours.as_deref(), third.as_deref()).is_some();
         prop_assert!(third.is_none() || third == ours || listed, "{}\n{:?}\n{:?}", text, ours, third);
@@ -68,7 +69,7 @@ fn view(text: &str) -> Json<'_> {
     Json::parse(text.as_bytes()).unwrap()
 }
 
-/// Whether the text contains an integer that neither `i64` nor `u64` can hold.
+/// Returns whether the text contains a run of digits that is an integer beyond the ranges of `i64` and `u64`.
 fn beyond_64_bits(text: &str) -> bool {
     let is_beyond =
         |digits: &str| digits.len() > 18 && digits.parse::<i64>().is_err() && digits.parse::<u64>().is_err();

@@ -87,7 +87,7 @@ fn anything() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Generates values that match the schema or nearly match it.
+/// Generates values. Most of them match the schema or nearly match it.
 pub(crate) fn near(schema: &Value) -> BoxedStrategy<Value> {
     near_at(schema, Scope { root: schema, depth: 3 })
 }
@@ -162,7 +162,7 @@ fn fitting(schema: &Value, scope: Scope<'_>) -> BoxedStrategy<Value> {
     }
 }
 
-/// Generates objects with any member names that the schema permits.
+/// Generates objects with member names from `propertyNames`, or from `STRINGS` if the schema has no `propertyNames`.
 fn map(schema: &Value, scope: Scope<'_>) -> BoxedStrategy<Value> {
     let names = match schema.get("propertyNames") {
         Some(names) => near_at(names, scope),
@@ -202,7 +202,7 @@ fn members(schema: &Value, scope: Scope<'_>) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// Reverses the members of some generated objects, because the order of members must not matter.
+/// Reverses the members of some generated objects, to show that the order of members has no effect.
 trait ShuffleMembers: Strategy<Value = Value> + Sized {
     fn prop_shuffle_members(self) -> impl Strategy<Value = Value> {
         (self, any::<bool>()).prop_map(|(value, turned)| match value {

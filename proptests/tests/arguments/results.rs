@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::config;
 
-/// A result of almost every kind.
+/// A result with fields of almost every kind.
 #[derive(Debug, Clone, Schema, Serialize)]
 #[serde(rename_all = "SCREAMING-KEBAB-CASE", default)]
 struct Everything {
@@ -108,7 +108,7 @@ fn serialized_results_are_valid_for_their_schema() {
             let text = mcp_proto::json::to_string(&value).unwrap();
             let written: Value = serde_json::from_str(&text).unwrap();
             prop_assert!(validator.is_valid(&written), "{}\n{}", text, Everything::JSON_SCHEMA);
-            // Every member but the optional ones is required.
+            // These members are required. The attribute `default` of the type concerns only deserialization.
             for name in ["SMALL-ONE", "the text", "SPEEDS", "NUMBER", "CHILDREN"] {
                 let mut less = written.clone();
                 less.as_object_mut().unwrap().remove(name).unwrap();

@@ -163,7 +163,7 @@ fn batch_responses_match_the_schema() {
     assert!(pair.check(&schemas, revision.as_str()) > 30);
 }
 
-/// Sends client lines that cause errors of many kinds.
+/// Sends lines in the name of a client. Most of them cause errors, of many kinds.
 #[test]
 fn errors_match_the_schema_in_every_revision() {
     let Some(schemas) = Schemas::load_or_say() else { return };

@@ -29,7 +29,7 @@ pub(crate) struct Pair {
     pub(crate) heard: Vec<String>,
     monitor: Monitor,
     violations: Vec<Violation>,
-    /// The side in whose name the test has sent lines. Violations of this side are intended.
+    /// The side in whose name the test sent its last line, if any. Violations of this side are intended.
     raw: Option<Sender>,
 }
 

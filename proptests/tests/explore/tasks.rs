@@ -1,4 +1,4 @@
-//! The table of tasks: a server with two slots for tasks, and a client that sends anything at any time.
+//! The table of tasks: a server with two slots for tasks, and a client that sends its messages in any order.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ struct Scene {
     ids: BTreeSet<String>,
     gone: Vec<TaskTicket>,
     next: u64,
-    /// The request for the status of a task, and the status that the model expects.
+    /// The id of the unanswered request for the status of a task, and the status that the model expects.
     asked: Option<(u64, &'static str)>,
 }
 
@@ -167,7 +167,7 @@ impl Scene {
                 Wants::Idle => break,
             }
         }
-        // The task of a call that has ended expires without an event.
+        // If the server has turned a deferred call into a task, the ended task expires without an event.
         let (now, is_call) = (self.lines.now, |it: &Known| it.call.is_some());
         self.known.retain(|it| !(is_call(it) && matches!(it.expected, Expected::Ended(_)) && it.due <= now));
         self.check();

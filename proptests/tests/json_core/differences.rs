@@ -16,7 +16,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json_core::str::EscapedStr;
 
-/// A difference.
+/// An intended difference between the two libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Difference {
     // Differences of the encoder that the output reveals.
@@ -32,7 +32,7 @@ pub(crate) enum Difference {
     /// A `char`, an integer of 128 bits and a tuple variant are written here, as in `serde_json`. There, the encoder
     /// panics.
     UnwritableType,
-    /// An error of a `Serialize` is returned here. There, the encoder panics.
+    /// An error from an implementation of `Serialize` is returned here. There, the encoder panics.
     CustomError,
     /// A map key that is not a string becomes a string here, or is refused. There it is written like a value.
     NameThatIsNoString,
@@ -67,7 +67,7 @@ pub(crate) enum Difference {
     SurrogatePair,
     /// `-0` is an unsigned integer here, as in JSON Schema. There it is refused.
     MinusZero,
-    /// For a type with `derive(ToolArguments)`, `1.0` is an integer, as in JSON Schema.
+    /// For a type with `derive(ToolArguments)`, `1.0` is an integer here, as in JSON Schema. There it is refused.
     WholeFraction,
     /// An empty text is an empty object here, because a call may omit its arguments.
     NoText,
@@ -244,7 +244,7 @@ pub(crate) fn their_text<T: Serialize + ?Sized>(value: &T) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Returns the value that this crate decodes, as its `Debug` output. Returns `None` if the text does not fit the type,
+/// Returns the value that `mcp-proto` decodes, as its `Debug` output. Returns `None` if the text does not fit the type,
 /// or is neither JSON nor empty.
 pub(crate) fn our_value<T: DeserializeOwned + Debug>(text: &[u8]) -> Option<String> {
     if !text.trim_ascii().is_empty() {

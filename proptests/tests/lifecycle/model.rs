@@ -31,11 +31,11 @@ pub(crate) enum Message {
     CancelConnect,
     /// The response of the client to the server request.
     Answer,
-    /// The response to `server/discover`.
+    /// The result of `server/discover`.
     Discovered,
     /// An error response to `server/discover`.
     Undiscovered,
-    /// The response to `initialize`.
+    /// The result of `initialize`.
     Accepted,
     /// An error response to `initialize`.
     Refused,
@@ -142,7 +142,7 @@ pub(crate) enum Move {
     Reconnect,
 }
 
-/// Ends a request that is in flight.
+/// Ends a request if it is in flight.
 fn end(request: &mut Request, by: Request) {
     if *request == Request::InFlight {
         *request = by;
@@ -297,8 +297,8 @@ impl Pair {
 }
 
 impl Lifecycles {
-    /// Returns the state after a step, with the changes during the step. `None` means that the step delivers a message,
-    /// but no message is in transit to that side.
+    /// Returns the state after a step, with the changes during the step. Returns `None` if the step is
+    /// `ToClient` or `ToServer`, and no message is in transit to this side.
     pub(crate) fn step(&self, last: &Pair, step: Move) -> Option<Pair> {
         let mut pair = last.clone();
         match step {

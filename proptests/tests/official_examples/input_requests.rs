@@ -1,4 +1,4 @@
-//! Examples of input requests and input responses, in a retried request.
+//! Examples of input requests, in a result, and of input responses, in a retried request.
 
 use mcp_proto::client::{
     CreateMessageView, Event, FieldKind, FieldView, FormView, InputRequest, InputResponses,

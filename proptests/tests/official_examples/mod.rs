@@ -80,7 +80,7 @@ const ANSWER: How = Response(|response| json!({"k": response}), "/k");
 const CANCELLED: How = Whole(|example| subscriptions::cancelled(example.get("params").unwrap_or(example)));
 const LISTENED: How = Whole(|example| subscriptions::end(result_of(example)));
 
-/// The folders. An unlisted folder fails the test.
+/// The folders of examples. An unlisted folder fails the test.
 const FOLDERS: &[(&str, How)] = &[
     ("AudioContent", BLOCK),
     ("BlobResourceContents", CONTENTS),
@@ -409,7 +409,7 @@ fn rebuilt_and_expected(how: &How, example: &Value) -> (Value, Value) {
             if let Some(method) = example.get("method") {
                 assert_eq!(&sent["method"], method);
             }
-            // The client chooses the progress token, so expect the token that it sent.
+            // The client uses the id of the request as the progress token.
             if let Some(token) = expected["_meta"].get_mut("progressToken") {
                 *token = sent["id"].clone();
             }

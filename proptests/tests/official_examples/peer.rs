@@ -5,7 +5,7 @@ use mcp_proto::{Action, Buffer, Client, ClientCapabilities, Millis};
 use mcp_proto_proptests::transfer::transfer;
 use serde_json::{Value, json};
 
-/// The configuration of the client.
+/// The configuration that the other configurations extend.
 const CONFIG: ClientConfig<'static> = ClientConfig::new("ExampleClient", "1.0.0").connect(Connect::Stateless);
 
 static PLAIN: ClientConfig<'static> = CONFIG;
@@ -24,7 +24,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Creates a client that waits for the response to `server/discover`.
+    /// Creates a client that is not connected. Its first request is `server/discover`.
     pub(crate) fn new() -> Peer {
         Peer::from_config(&PLAIN)
     }
@@ -89,7 +89,7 @@ impl Peer {
         std::mem::take(&mut self.sent)
     }
 
-    /// Moves all bytes. Returns the messages and the values read from the events.
+    /// Moves all bytes. Returns the messages since the last call of `sent`, and the values read from the events.
     fn pump(&mut self, mut line: &[u8], read: &dyn Fn(&Event<'_>) -> Value) -> (Vec<Value>, Vec<Value>) {
         let mut found = Vec::new();
         loop {

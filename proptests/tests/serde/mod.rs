@@ -51,8 +51,8 @@ fn is_same(ours: &Value, theirs: &Value) -> bool {
     }
 }
 
-/// Checks that both texts have the same value, and that each library reads the text of the other. Returns the text of
-/// `serde_json`.
+/// Writes a value with both libraries. Checks that both texts have the same value, that `mcp-proto` reads both texts,
+/// and that `serde_json` reads the text of `mcp-proto`. Returns the text of `serde_json`.
 fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(
     value: &T,
 ) -> Result<String, TestCaseError> {
@@ -77,11 +77,11 @@ fn agree<T: DeserializeOwned + Debug>(text: &str) -> Result<(), TestCaseError> {
         (Ok(ours), Ok(theirs)) => prop_assert_eq!(format!("{ours:?}"), format!("{theirs:?}"), "{}", text),
         (Err(_), Err(_)) => {}
         (Err(why), Ok(theirs)) => {
-            // `Difference::StructFromArray`.
+            // The only allowed difference here is `Difference::StructFromArray`.
             prop_assert!(why.contains("expected an object, found ["), "{}\n{}\n{:?}", text, why, theirs);
         }
         (Ok(ours), Err(why)) => {
-            // `Difference::BufferedFraction`.
+            // The only allowed difference here is `Difference::BufferedFraction`.
             let has_fraction = text.contains("0.5") || text.contains("1e");
             prop_assert!(has_fraction, "{}\n{:?}\n{}", text, ours, why);
         }

@@ -12,7 +12,7 @@ use mcp_proto::server::{Event, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Millis, ProtocolError, Server, Ticket};
 use mcp_proto_embedded::{PumpStatus, Timer};
 
-/// The next event on the line.
+/// An entry of the script of a [`Uart`]: what its next reads return.
 #[derive(Debug, Clone)]
 pub(crate) enum On {
     Bytes(Vec<u8>),
@@ -139,7 +139,7 @@ impl Write for Uart {
 pub(crate) static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}"), Tool::new("slow", "{}")]);
 pub(crate) static CONFIG: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
 
-/// A session mark, which a pump sends first.
+/// A session mark. A pump with session marks, such as each `FramedPump`, sends it first.
 pub(crate) const MARK: &str = "\n\u{4}\u{4}\u{4}\u{4}\n";
 pub(crate) const INITIALIZE: &str = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"#,
@@ -249,7 +249,8 @@ impl Timer for TestClock<'_> {
     }
 }
 
-/// Polls a future at most `times` times, and then drops the future. Returns `None` if the future is not ready.
+/// Polls a future at most `times` times. Returns `None` if the future is still pending. Then drops the future, unless
+/// the caller has passed only a pinned reference.
 pub(crate) fn poll<T>(future: impl Future<Output = T>, times: u32) -> Option<T> {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use super::Random;
 use super::line::Line;
 
-/// An operation on one direction of the line, or on the link that writes to this direction. Positions are taken modulo
-/// the number of bytes in transit.
+/// An operation on one direction of the line, on the link that writes to this direction, or on the clock. Positions are
+/// taken modulo the number of bytes in transit.
 #[derive(Debug, Clone)]
 enum Operation {
     Send(usize),

@@ -1,4 +1,4 @@
-//! Explores all states of small models: two links, few frames, one restart, a line that loses and repeats frames.
+//! Explores all states of small models: two links, few frames, at most one restart, lost and repeated frames.
 //!
 //! The tests compare the number of states, so a change of the protocol that adds or removes states fails a test.
 

@@ -116,7 +116,7 @@ fn damaged_frames_are_not_text() {
     for at in 0..frame.len() {
         let mut damaged = frame.clone();
         damaged[at] ^= 0x10;
-        // The byte at this position is the kind. Without a valid kind, the frame counts as text.
+        // The byte at this position is the kind. Only the kind guarantees that a frame does not count as text.
         if at != 2 {
             assert_eq!(text_in(&damaged, 10), b"", "byte {at}");
         }

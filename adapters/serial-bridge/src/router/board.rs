@@ -140,7 +140,8 @@ impl Router {
     }
 
     /// Handles a damaged message. If the phase is `Running` and the id is readable, the board gets an error response to
-    /// a damaged request, and a damaged response fails the client's request.
+    /// a damaged request, and a damaged response fails the client's request. See [`fail`](Router::fail) for handshake
+    /// requests, which are sent again.
     fn damaged(&mut self, damaged: &Damaged, now: Instant) {
         self.damage_seen(now);
         let Some(id) = damaged.id.as_ref().filter(|_| matches!(self.phase, Phase::Running)) else { return };

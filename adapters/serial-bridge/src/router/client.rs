@@ -28,7 +28,8 @@ impl Router {
         self.client_input(b"\n", now);
     }
 
-    /// Passes a message on to the board, or stores it until the board is ready.
+    /// Passes a message on to the board, or stores it until the board is ready. [Refuses](Router::refuse) most
+    /// damaged lines.
     pub(super) fn client_message(&mut self, line: &[u8], now: Instant) {
         let line = message::trim(line);
         if line.is_empty() {

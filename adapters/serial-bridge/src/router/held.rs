@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::message;
 
-/// Limit of the stored lines, in bytes.
+/// Size of all stored lines, in bytes, above which the bridge stops reading from the client.
 const MAX_HELD: usize = 1 << 20;
 
 /// The stored lines, in order.

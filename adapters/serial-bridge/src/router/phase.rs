@@ -33,7 +33,7 @@ const MAX_UNLIMITED_REPLAY: Duration = Duration::from_secs(600);
 #[derive(Debug)]
 pub(super) enum Phase {
     Disconnected,
-    /// The board must respond to a ping.
+    /// The router waits for the response to a ping.
     Opening {
         /// The common beginning of the ids of all pings. A response to an earlier ping counts, too, because a response
         /// may take longer than the time between two pings.
@@ -44,7 +44,7 @@ pub(super) enum Phase {
         /// The time at which the router continues without a response to a ping. `None` means never.
         give_up_at: Option<Instant>,
     },
-    /// The board must respond to the repeated requests of the session.
+    /// The router repeats the requests of the session, and waits for the response to each of them.
     Replaying {
         lines: VecDeque<ReplayLine>,
         /// The request in flight: its id, and whether it is `initialize`.
@@ -152,7 +152,8 @@ impl Router {
         }
     }
 
-    /// Sends the mark and a ping. A repeated ping repeats the mark, too, because the mark may also have been lost.
+    /// Sends the boundary between two sessions, and a ping. A repeated ping repeats the boundary, too, because the
+    /// boundary may also have been lost.
     fn ping(&mut self, now: Instant) {
         self.end_session();
         let Phase::Opening { id, pings, repeat_at, .. } = &mut self.phase else { return };

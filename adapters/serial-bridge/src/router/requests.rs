@@ -65,10 +65,10 @@ pub(crate) struct Request {
     pub(crate) is_refused: bool,
     /// The time at which the request or its last probe was sent.
     pub(crate) checked: Instant,
-    /// The time of the last check of the module `silence`, or the time at which the time limit last began, if that time
-    /// is later.
+    /// The later of two times: the last check of this request by the module `silence`, and the last begin of its time
+    /// limit.
     pub(crate) confirmed_at: Instant,
-    /// The number of checks of the module `silence` since the time limit last began.
+    /// The number of checks of this request by the module `silence` since its time limit last began.
     pub(crate) silent_probes: u32,
     /// The key of the progress token: see [`id_key`].
     pub(crate) progress_token: Option<String>,
@@ -88,8 +88,8 @@ impl Request {
         matches!(self.purpose, Purpose::Initialize | Purpose::Discover)
     }
 
-    /// Returns whether the result of the request is empty, like the result of a `ping`. A repetition of such a request
-    /// changes nothing.
+    /// Returns whether the protocol defines an empty result for the request, as for a `ping`. A repetition of such a
+    /// request changes nothing.
     pub(crate) fn has_empty_result(&self) -> bool {
         matches!(self.purpose, Purpose::Ping | Purpose::SetLevel | Purpose::Subscribe | Purpose::Unsubscribe)
     }
@@ -167,7 +167,8 @@ impl Requests {
         self.ended.iter().any(|ended| ended == key)
     }
 
-    /// Removes and returns the requests for which `has_failed` returns `true`, in order.
+    /// Removes and returns the requests for which `has_failed` returns `true`, in the order in which the
+    /// client sent them.
     pub(crate) fn take_failed(&mut self, has_failed: impl Fn(&Request) -> bool) -> Vec<Request> {
         let mut failed: Vec<Request> =
             self.in_flight.extract_if(|_, request| has_failed(request)).map(|(_, request)| request).collect();
@@ -180,7 +181,7 @@ impl Requests {
         self.in_flight.values()
     }
 
-    /// Returns all requests in order.
+    /// Returns all requests in the order in which the client sent them.
     pub(crate) fn in_order(&mut self) -> Vec<&mut Request> {
         let mut requests: Vec<&mut Request> = self.in_flight.values_mut().collect();
         requests.sort_by_key(|request| request.order);
@@ -191,8 +192,8 @@ impl Requests {
         self.in_flight.is_empty()
     }
 
-    /// Returns the number of requests in flight, except subscriptions. The bridge waits for their responses before it
-    /// exits.
+    /// Returns the number of requests in flight that are not subscriptions. When the client has disconnected, the
+    /// bridge waits for the responses to these requests before it exits.
     pub(crate) fn awaited(&self) -> usize {
         self.in_flight.values().filter(|request| request.purpose != Purpose::Listen).count()
     }

@@ -7,7 +7,8 @@ use mcp_proto::rpc::Message;
 use super::requests::{Purpose, Request};
 use crate::message::request;
 
-/// The client's session: its requests that the board has answered with a result.
+/// The messages of the client that a replay repeats. A request is recorded when the board has answered the request with
+/// a result.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     /// The client's `initialize`.
@@ -33,7 +34,7 @@ impl Session {
         self.initialize.is_some()
     }
 
-    /// Records a request that the board has answered with a result.
+    /// Updates the session after the board has answered this request with a result.
     pub(crate) fn record(&mut self, request: &Request) {
         let line = || request.line.clone();
         match request.purpose {
@@ -45,7 +46,7 @@ impl Session {
         }
     }
 
-    /// Records that the client has sent `notifications/initialized`.
+    /// Records that the client has sent `notifications/initialized`, if the session is open.
     pub(crate) fn initialized(&mut self) {
         self.is_initialized = self.is_open();
     }

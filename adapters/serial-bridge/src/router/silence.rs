@@ -2,16 +2,18 @@
 //!
 //! A request can get lost without any sign, when damage turns the request into text that the board ignores. So, after
 //! each of the first three quarters of the time limit, the router sends a probe, as the module `probe` does after
-//! damage. A server that still has the request refuses the probe, and the time starts anew. If the server answers the
-//! probe, the request was lost: a handshake is sent again, and any other request fails. If the server does not answer
-//! at all, the request fails at the time limit. The client gets an error with the id of its request.
+//! damage. A server that still has the request refuses the probe, and the time starts anew. If the server responds to
+//! the probe with a result, the request or its response was lost. A lost handshake is sent again, up to a maximum
+//! number of times. Any other lost request fails. If the server does not answer at all, the request fails at the time
+//! limit. The client gets an error with the id of its request.
 //!
 //! A progress notification for a request restarts the time of the request. The time also restarts while the board sends
-//! a long message, and while a request of the board to the client is in flight. Without frames, waiting output restarts
-//! the time, because the line is busy. With frames, waiting output restarts the time only while the board confirms
-//! frames. A request that is still unsent at its time limit is removed from the output.
+//! a long message, and while a request of the board to the client is in flight. Without frames (`Settings::framed`),
+//! waiting output restarts the time, because the line is busy. With frames, waiting output restarts the time only while
+//! the board confirms frames. A request that is still unsent at its time limit is removed from the output.
 //!
-//! A request that waits until the board is ready has the same time limit, and is not probed.
+//! A request that waits until the board is ready is not probed. Such a request has the same time limit, except during
+//! the first ping of the board, which has a time limit of its own: the settle time.
 
 use std::time::{Duration, Instant};
 
@@ -98,7 +100,8 @@ impl Router {
     /// waits with a time limit.
     pub(super) fn waiting_deadline(&self) -> Option<Instant> {
         match self.phase {
-            // At `give_up_at`, the router sends the request even if the ping has no response.
+            // In the phase `Running`, no request waits. At `give_up_at`, the router sends the waiting requests even if
+            // the ping has no response.
             Phase::Running | Phase::Opening { give_up_at: Some(_), .. } => return None,
             Phase::Opening { .. } | Phase::Replaying { .. } | Phase::Disconnected => {}
         }

@@ -68,7 +68,8 @@ impl Crowd {
         (0..self.connections.len()).for_each(|index| self.run(index, now));
     }
 
-    /// Polls every machine, and touches no socket. Panics if a machine is not idle.
+    /// Polls every machine, and touches no socket. Panics if a machine has an event, is closed, or has an expired
+    /// deadline.
     pub(crate) fn poll_all(&mut self) {
         let now = self.clock.now();
         for connection in self.connections.iter_mut().flatten() {

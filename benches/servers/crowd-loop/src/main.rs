@@ -1,7 +1,7 @@
 //! The echo server in one thread with `mio`, for many connections to a Unix socket: `crowd-loop PATH [FRAMES]`.
 //!
 //! Without `FRAMES`, the thread waits for sockets and deadlines. With `FRAMES`, the thread runs 60 times per second,
-//! like the loop of a game. `FRAMES` is the work of each turn: `ready` runs only the ready connections, `poll` also
+//! like the loop of a game. `FRAMES` names the work of each frame: `ready` runs only the ready connections, `poll` also
 //! polls the machine of each connection, and `read` reads from the socket of each connection.
 
 mod crowd;

@@ -1,4 +1,4 @@
-//! The echo server over HTTP on rmcp and axum, as in its documentation, with JSON responses.
+//! The echo server over HTTP on rmcp and axum, as in rmcp's documentation, with JSON responses.
 //!
 //! `http-rmcp sessions` has sessions of 2025-11-25, in which rmcp responds with event streams.
 

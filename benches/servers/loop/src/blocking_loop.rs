@@ -9,8 +9,8 @@ use mcp_proto::{Action, Clock, Next, Server};
 use crate::echo;
 
 pub fn run(mut server: Server<'_>) -> std::io::Result<()> {
-    // A `File`, because `Stdout` searches each output for line ends, and buffers the bytes after the last line end.
     let mut input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    // A `File`, because `Stdout` searches each output for line ends, and buffers the bytes after the last line end.
     let mut output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let clock = Clock::start();
     loop {

@@ -1,4 +1,4 @@
-//! The echo server on rmcp, as in its documentation.
+//! The echo server on rmcp, as in rmcp's documentation.
 //!
 //! `echo-rmcp pipes` uses the transport that rmcp recommends for pipes.
 

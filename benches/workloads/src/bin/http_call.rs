@@ -51,7 +51,8 @@ impl HttpCalls {
         calls
     }
 
-    /// Calls `echo`, and receives the response. Returns the number of bytes in the values of the header fields.
+    /// Calls `echo`, and receives the response. Returns the number of bytes in the values of the
+    /// header fields of the request.
     #[inline(never)]
     fn call(&mut self) -> usize {
         let text = &self.text;
@@ -66,7 +67,7 @@ impl HttpCalls {
     }
 
     /// Sends all messages, and responds to each with `result`. Returns the number of bytes in the values of the header
-    /// fields.
+    /// fields of the requests.
     fn run(&mut self, result: &str) -> usize {
         let (mut scratch, mut bytes) = ([0; 256], 0);
         loop {

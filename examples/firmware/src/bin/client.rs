@@ -16,7 +16,7 @@ const NEVER: Millis = Millis(u64::MAX);
 
 /// The buffers of the client.
 struct Memory {
-    /// Holds the longest message of the server.
+    /// The receive buffer. Its size limits the messages that the client can receive.
     rx: [u8; 2048],
     tx: [u8; 512],
     text: [u8; 32],

@@ -95,7 +95,8 @@ mod image {
         }
     }
 
-    /// Writes chunks until the transmit buffer is full. Returns whether the response is complete or cancelled.
+    /// Writes chunks until the transmit buffer is full or the response is complete. Returns whether the download has
+    /// ended: the response is complete, or its ticket is no longer valid.
     fn send(server: &mut Server<'_>, download: &mut Download) -> bool {
         let Ok(mut chunks) = server.chunks(download.ticket) else { return true };
         while download.sent < SIZE {

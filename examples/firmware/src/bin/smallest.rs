@@ -151,7 +151,7 @@ mod image {
             }
         }
 
-        /// Requires input of a client of the stateless era.
+        /// Requires input from the client, which is possible only in the stateless era.
         #[cfg(feature = "with-input")]
         fn answer(&mut self, call: Call<'_>) {
             match call.input("roots") {
@@ -160,7 +160,7 @@ mod image {
             }
         }
 
-        /// Performs the actions of the selected parts between two events.
+        /// Performs the actions of the selected parts after each poll.
         fn advance(&mut self, _server: &mut Server<'_>) {
             #[cfg(feature = "with-deferral")]
             if let Some(ticket) = self.waiting.take()

@@ -31,7 +31,7 @@ mod image {
         let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 32]);
         let client = Client::new(&CONFIG, &mut rx, &mut tx)?;
         let mut client = client.in_flight(&mut slots, &mut text);
-        // Whether the tool has responded, for a debugger.
+        // Whether the last response is a result and no error, for a debugger.
         let mut is_done = false;
         loop {
             match client.poll(chip.now()) {

@@ -51,7 +51,7 @@ impl Measurement {
         }
     }
 
-    /// Takes the next sample if it is due. Returns `None` if the task has ended.
+    /// Takes the next sample if it is due. Returns `None` if the task has ended, or if its status message does not fit.
     fn step(mut self, server: &mut Server<'_>, now: Millis) -> Option<Measurement> {
         if now < self.next {
             return Some(self);

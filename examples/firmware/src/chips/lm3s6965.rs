@@ -9,7 +9,7 @@ pub(super) const UART_DATA: Register = Register(0x4000_C000);
 const UART_SIZE: usize = 0x1000;
 pub(super) const UART_FLAGS: Register = Register(0x4000_C018);
 const UART_LINE_CONTROL: Register = Register(0x4000_C02C);
-/// Eight bits, and queues of 16 bytes.
+/// The value of the line control register for eight data bits and queues of 16 bytes.
 const EIGHT_BITS_QUEUED: u32 = 0x70;
 pub(super) const RECEIVE_EMPTY: u32 = 1 << 4;
 pub(super) const TRANSMIT_FULL: u32 = 1 << 5;
@@ -49,8 +49,8 @@ impl Polled {
 
     /// Reads received bytes without blocking. Returns the number of bytes, which may be 0.
     ///
-    /// This driver does not check for receive errors. At full speed the driver loses bytes, because the UART buffers
-    /// only 16 bytes. The drivers with interrupts do not have these limits.
+    /// This driver does not check for receive errors. If the input arrives at full speed, bytes are lost, because the
+    /// UART buffers at most 16 bytes. The drivers with interrupts do not have these limits.
     pub fn read(&mut self, space: &mut [u8]) -> usize {
         self.read_from(0, space)
     }
@@ -83,8 +83,8 @@ pub fn print(text: &str) {
     }
 }
 
-/// Counts up to 2^24 ticks of the processor's clock. The stopwatch and [`Polled`] use the same timer, so only one of
-/// them can run.
+/// Counts up to 2^24 ticks of the processor's clock. The stopwatch changes the timer of [`Polled::now`], which is wrong
+/// from then on.
 pub struct Stopwatch(());
 
 impl Stopwatch {

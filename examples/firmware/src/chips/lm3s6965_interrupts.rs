@@ -1,6 +1,6 @@
 //! Interrupt-driven driver for the LM3S6965, with sleep.
 //!
-//! The receive interrupt fills a queue, so that no byte is lost while the main loop is busy.
+//! The receive interrupt fills a queue, so that no byte is lost while the main loop is busy for up to 22 ms.
 
 use embedded_io::{ErrorKind, Read, ReadReady};
 use mcp_proto::Millis;
@@ -77,7 +77,8 @@ pub(super) fn start() {
 /// Handles the interrupt of the UART.
 pub fn uart() {
     let mut interrupts = UART_INTERRUPTS.read();
-    // If the UART can send again, this interrupt has woken the main loop, so disable the transmit interrupt.
+    // Disable the transmit interrupt: every interrupt wakes the main loop, which then transmits again. If output
+    // remains, `transmit` enables the interrupt again.
     interrupts &= !SENT_SOME;
     while !UART_FLAGS.has(RECEIVE_EMPTY) {
         // The next byte may be a break, which needs space for a whole session mark. Without space, the bytes stay in
@@ -162,7 +163,7 @@ impl Chip for Interrupting {
     fn sleep(&mut self, until: Millis) {
         // Clear the flag, because the next `transmit` sets the flag again if output is still pending.
         let waits_to_send = core::mem::take(&mut self.waits_to_send);
-        // The transmit interrupt disables itself, and may have occurred before the check.
+        // The handler disables the transmit interrupt, and may have run before this check.
         let has_space = || waits_to_send && !UART_INTERRUPTS.has(SENT_SOME);
         self.ticks.sleep(until, || has_received() || has_space());
     }

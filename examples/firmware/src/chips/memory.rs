@@ -1,7 +1,7 @@
 //! Smaller replacements for the compiler's memory functions. The compiler's functions are optimized for speed.
 //!
-//! The compiler calls these functions to move values and to clear tables. Most values and tables have a few words. The
-//! core itself copies the bytes of messages.
+//! The compiler calls these functions to move values and to clear tables. Most values and tables have a few words. For
+//! the bytes of messages, `mcp-proto` has its own copy function.
 
 // SAFETY: each function has the name, the arguments and the effect of the run-time ABI for Arm, section 4.3.4: r0 is
 // the destination, r1 the source or the length, r2 the length. The functions change only r1 to r3, which the

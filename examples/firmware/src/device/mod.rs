@@ -79,8 +79,8 @@ impl<'h> Device<'h> {
         }
     }
 
-    /// Continues deferred requests. Call this method after each event, and when [`deadline`](Device::deadline) has
-    /// passed.
+    /// Updates the temperature, and continues deferred requests. Call this method after each event, and when
+    /// [`deadline`](Device::deadline) has passed.
     #[inline(never)]
     pub fn work(&mut self, server: &mut Server<'_>, now: Millis) {
         if self.sensor.update(now, self.led) {

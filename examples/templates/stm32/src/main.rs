@@ -66,7 +66,7 @@ async fn main(_spawner: Spawner) {
         led: Output::new(chip.PA5, Level::Low, Speed::Low),
     };
 
-    // 115,200 baud. The interrupt fills `received`, so that no byte is lost while a tool runs.
+    // 115,200 baud. The interrupt fills `received`, so that no byte is lost while a tool runs for up to 22 ms.
     let (mut received, mut to_send) = ([0; 256], [0; 64]);
     let uart = BufferedUart::new(
         chip.USART2,

@@ -1,4 +1,4 @@
-//! Encodes the server's operations as JSON-RPC lines.
+//! Encodes the server's messages as JSON-RPC lines.
 
 use super::super::encode::note;
 use super::operation::{Answer, Message, Question};

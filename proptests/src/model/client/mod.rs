@@ -180,7 +180,8 @@ impl World<'_> {
         self.transport.pending.extend(&line);
     }
 
-    /// Encodes a message, and records the message in the model. `alone` means that the message is a whole line.
+    /// Encodes a message. If the message is a request or cancels a request of the server, also records it in the model.
+    /// `alone` means that the message is a whole line.
     fn message(&mut self, message: &Message, alone: bool) -> String {
         let text = self.encoder.message(message);
         let in_session = self.client.state() == State::Ready && !self.closed && !self.transport.ended;

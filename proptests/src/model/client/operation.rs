@@ -36,7 +36,7 @@ pub enum Operation {
     Broken,
     /// The application shuts down.
     Shutdown,
-    /// A new connection starts. Subscriptions continue.
+    /// A new connection starts. Subscriptions of `subscriptions/listen` continue.
     Reconnect,
     /// A new connection starts without any state of the old one.
     Reset,
@@ -60,9 +60,9 @@ pub enum Message {
     Again(u8, Answer),
     /// Reports progress on a request.
     Progress(u8),
-    /// Acknowledges a subscription.
+    /// Acknowledges a request, as if it were a subscription.
     Acknowledge(u8),
-    /// Reports a change, to one subscription or to none.
+    /// Reports a changed list of tools. The subscription id is the id of any request, or is missing (`None`).
     Changed(Option<u8>),
     /// Cancels a request of the client.
     Ends(u8),
@@ -82,7 +82,7 @@ pub enum Answer {
     Good(u16),
     /// A result whose id is a string with the digits of the request's id.
     Text,
-    /// A page with a cursor for the next page.
+    /// A page with a cursor for the next page. If the method has no pages, a valid result.
     Page,
     /// A result that requires input, with a request state if `true`.
     Needs(bool),
@@ -90,7 +90,7 @@ pub enum Answer {
     Error,
     /// An invalid result (`true`), or both result and error (`false`).
     Malformed(bool),
-    /// A result with an unknown revision or of an unexpected shape.
+    /// A result with an unknown revision or of an unexpected shape. For some methods, a valid result.
     Strange,
 }
 
@@ -111,6 +111,8 @@ pub enum Question {
 }
 
 /// The application's reaction to a request of the server.
+///
+/// For a deferred request, `Drop`, `Progress` and `Defer` send no response, and the request stays deferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Reaction {
@@ -118,7 +120,7 @@ pub enum Reaction {
     Answer,
     /// Declines.
     Decline,
-    /// Responds with an error that is too large for the transmit buffer.
+    /// Responds with an error of more than 5000 bytes, which may be too large for the transmit buffer.
     Large,
     /// Drops the request without a response.
     Drop,

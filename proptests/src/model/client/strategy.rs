@@ -124,9 +124,9 @@ fn end() -> impl Strategy<Value = Operation> {
     ])
 }
 
-/// Generates operations on several connections of one client. On each connection, fewer than `count` random operations
-/// precede the end, and at most five follow the end. A response to the connecting request usually comes first. If
-/// `reads` is `true`, the server reads all output before and after the end.
+/// Generates operations on one to three connections of one client. On each connection, fewer than `count` random
+/// operations precede the end, and at most five follow the end. A response to the connecting request usually comes
+/// first. If `reads` is `true`, the server reads all output before and after the end.
 pub fn operations(count: usize, reads: bool) -> impl Strategy<Value = Vec<Operation>> {
     let hello = weighted(0.9, Just(vec![Operation::Send(Message::Answer(0, Answer::Good(0)))]));
     let next = one_of(&[Operation::Reconnect, Operation::Reset]);

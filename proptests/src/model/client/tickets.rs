@@ -1,8 +1,8 @@
 //! Model of a client: open tickets, requests of the server and permitted messages.
 //!
 //! Every ticket ends once; the ticket of a subscription may stay open. A result belongs to the request of its ticket.
-//! The client uses each id for only one request. The client uses only declared capabilities of the server. In a
-//! handshake session, each request of the server gets one response, unless the server cancels the request.
+//! On a connection, the client uses each id for only one request. The client uses only declared capabilities of the
+//! server. In a handshake session, each request of the server gets one response, unless the server cancels the request.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! A client with few slots, its application, and a server that sends anything at any time.
+//! A client with few slots, its application, and a server that sends its messages in any order.
 
 mod states;
 
@@ -45,7 +45,7 @@ struct Open {
     acknowledged: bool,
 }
 
-/// Counts of server requests with one id.
+/// Counts of server requests with one id, and of their responses.
 #[derive(Debug, Default)]
 struct Count {
     sent: usize,
@@ -58,15 +58,15 @@ struct Scene {
     lines: Lines,
     changes: Rc<RefCell<Changes>>,
     open: Vec<Open>,
-    /// Deferred server requests, with their times of arrival.
+    /// Deferred server requests: ticket, id and time of arrival.
     deferred: Vec<(Ticket, String, u64)>,
     gone: Vec<Ticket>,
     counts: BTreeMap<String, Count>,
-    /// Requests that the server has read and not answered, with their methods.
+    /// Requests that the server has read and not answered: id and method.
     read: Vec<(u64, String)>,
     last: Option<u64>,
     ids: BTreeSet<u64>,
-    /// The connection attempts of the client.
+    /// The methods of the requests with which the client has tried to connect.
     tried: Vec<String>,
     while_blocked: Vec<&'static str>,
     state: State,
@@ -243,7 +243,7 @@ impl Scene {
                 assert!(count.answered + count.excused <= count.sent, "{id} has two responses: {count:?}");
             }
             (None, Some(method)) => {
-                // The server need not respond to a cancelled request. A late response uses `last`.
+                // The server need not respond to a cancelled request. The step `> again` responds late, to `last`.
                 if let (true, Some(id)) =
                     (method.ends_with("/cancelled"), message["params"]["requestId"].as_u64())
                 {

@@ -64,7 +64,7 @@ fn times_out(scene: &mut Scene) {
 
 const CHECKS: [Check<Scene>; 4] = [ping_gets_response, closes_with_peer, shuts_down, times_out];
 
-/// Explores all states, and checks their number and the largest distance.
+/// Explores all states, and checks their number and the largest distance from the first state.
 #[track_caller]
 fn run(
     info: &'static ClientConfig<'static>,

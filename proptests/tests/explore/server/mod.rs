@@ -1,4 +1,4 @@
-//! A server with few slots, its application, and a client that sends anything at any time.
+//! A server with few slots, its application, and a client that sends its messages in any order.
 
 mod states;
 
@@ -308,7 +308,7 @@ impl World for Scene {
         let is_possible = match step {
             // The messages of the client.
             _ if step.starts_with('>') => client_may_send,
-            // The operations of the application.
+            // The operations of the application, the time, and the connection.
             "answer" => first.is_some(),
             "forget" => first.is_some(),
             "end" => subscription.is_some(),

@@ -5,7 +5,8 @@ use mcp_proto_proptests::explore::{Check, explore};
 use super::super::{assert_all_seen, assert_counted};
 use super::*;
 
-/// Checks that a ping gets a response: a result, or an error while the server is draining.
+/// If the client can still send a ping, checks that the ping gets a response: a result, or an error while the server is
+/// draining.
 fn ping_gets_response(scene: &mut Scene) {
     if scene.lines.ended || scene.lines.closed || scene.lines.broken {
         return;
@@ -22,7 +23,8 @@ fn ping_gets_response(scene: &mut Scene) {
     assert!(result || scene.server.state() == State::Draining, "{last}");
 }
 
-/// Closes the client. Checks that the server closes, and that no response is missing if the client reads.
+/// Closes the client. Checks that the server closes, and that no response is missing if the client reads. Also checks
+/// that the server can be reset and used again.
 fn closes_with_peer(scene: &mut Scene) {
     if !scene.lines.ended && !scene.lines.closed {
         assert!(scene.step("eof"));
@@ -39,7 +41,6 @@ fn closes_with_peer(scene: &mut Scene) {
             assert_eq!(count.sent, count.answered + count.excused, "{id}: {count:?}");
         }
     }
-    // The server can be reset and used again.
     assert!(scene.step("reset"));
     assert!(scene.step("> ping"));
     assert_eq!(scene.counts["\"p\""].answered, 1);
@@ -62,7 +63,7 @@ fn shuts_down(scene: &mut Scene) {
 
 const CHECKS: [Check<Scene>; 3] = [ping_gets_response, closes_with_peer, shuts_down];
 
-/// Explores all states, and checks their number and the largest distance.
+/// Explores all states, and checks their number and the largest distance from the first state.
 #[track_caller]
 fn run(
     info: &'static ServerConfig<'static>,

@@ -11,7 +11,7 @@ fn late(id: &str) -> String {
     error(id, -32603, "the board did not respond in time")
 }
 
-/// Creates a router whose output waits until the board confirms frames.
+/// Creates a router for a board that confirms output with frames.
 fn framed() -> Bench {
     let mut bench = Bench::new();
     bench.router.settings.framed = true;

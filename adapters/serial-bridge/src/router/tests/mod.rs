@@ -1,4 +1,4 @@
-//! Tests of the router: lines in, lines out, and time as a number.
+//! Tests of the router without I/O. Each test sets the time.
 
 mod damage;
 mod frames;

@@ -21,7 +21,7 @@ fn reopen(bench: &mut Bench) -> Vec<String> {
     }
 }
 
-/// Returns the line with this id.
+/// Returns the line with this id in place of the id 0.
 fn renamed(line: &str, id: &str) -> String {
     line.replacen(r#""id":0"#, &format!(r#""id":"{id}""#), 1)
 }
