@@ -5,7 +5,7 @@ use crate::support::server::tools::CONFIG;
 use crate::support::server::{Setup, hello};
 use crate::support::transport::feed;
 use mcp_proto::server::{Change, Event, Server, ServerConfig, Slot, Subscriptions};
-use mcp_proto::{Action, KeepAlive, Millis, Revision};
+use mcp_proto::{Action, KeepAlive, Level, Millis, Revision, SendError};
 
 fn session() -> Setup {
     Setup::new(CONFIG).session(Revision::V2025_11_25)
@@ -265,6 +265,24 @@ fn changes_do_not_delay_the_end() {
         for _ in 0..200 {
             run_step(&mut server, Millis(0), 1);
             server.changed(Change::Tools);
+        }
+        assert!(matches!(server.poll(Millis(0)), Action::Closed), "shutdown: {is_shutdown}");
+    }
+}
+
+#[test]
+fn log_messages_do_not_delay_the_end() {
+    for is_shutdown in [false, true] {
+        let mut server = ready_server();
+        server.log(Level::Error, None, "before the end").unwrap();
+        match is_shutdown {
+            true => server.shutdown(Millis(0)),
+            false => crate::support::transport::end_input(&mut server, Millis(0)),
+        }
+        for _ in 0..200 {
+            run_step(&mut server, Millis(0), usize::MAX);
+            let sent = server.log(Level::Error, None, "still here");
+            assert_eq!(sent, Err(SendError::NotConnected), "shutdown: {is_shutdown}");
         }
         assert!(matches!(server.poll(Millis(0)), Action::Closed), "shutdown: {is_shutdown}");
     }

@@ -50,7 +50,7 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`]. [`SendError::NotConnected`]: there
-    /// is no session, or the connection is closed. [`SendError::NotWanted`]: the level is lower than the minimum level
+    /// is no session, or the connection is ending. [`SendError::NotWanted`]: the level is lower than the minimum level
     /// that the client has set. [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for
     /// other messages. [`SendError::Unwritable`]: the message exceeds the size limit of a response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
@@ -82,8 +82,8 @@ impl Server<'_> {
         if !self.state.config.has_feature(methods::LOGGING_SET_LEVEL) {
             return Err(SendError::Unsupported);
         }
-        let session = self.state.peer.session.filter(|_| self.state() != State::Closed);
-        let session = session.ok_or(SendError::NotConnected)?;
+        let is_open = !matches!(self.state(), State::Draining | State::Closed);
+        let session = self.state.peer.session.filter(|_| is_open).ok_or(SendError::NotConnected)?;
         if session.level.is_some_and(|least| level < least) {
             return Err(SendError::NotWanted);
         }
