@@ -122,7 +122,7 @@ impl TaskTable<'_> {
     /// Returns the deferred request that became, or may become, this task: on a server, a call; on a client, a request
     /// of the server. Returns `None` if the task was created without a deferred request.
     pub(crate) fn call_of(&self, ticket: Ticket) -> Option<Ticket> {
-        self.data(ticket).filter(|data| data.has_request)?;
+        self.data(ticket).filter(|data| data.has_request && data.token_length > 0)?;
         unpacked(self.slots.text(ticket))
     }
 }

@@ -61,7 +61,8 @@ pub struct TaskData {
     pub(crate) is_stored: bool,
     /// Whether to add empty structured content if the result has none.
     pub(crate) pad_structured: bool,
-    /// Whether the text begins with the ticket of the deferred request that became, or may become, the task.
+    /// Whether the application knows the task only as a request. If the application deferred the request, the text
+    /// begins with the ticket of the request.
     pub(crate) has_request: bool,
     /// Whether the status notification of the task (`2025-11-25`) is pending.
     pub(crate) is_changed: bool,
@@ -112,6 +113,11 @@ impl TaskData {
 
     pub(crate) fn is_open(&self) -> bool {
         self.state == TaskState::Open
+    }
+
+    /// Returns whether the task has ended, and the application knows it only as a request, which has its response.
+    pub(crate) fn is_ended_request(&self) -> bool {
+        self.has_request && !matches!(self.state, TaskState::Reserved | TaskState::Open)
     }
 
     /// Returns whether the task has ended, and the application keeps its result or error.

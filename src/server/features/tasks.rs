@@ -77,7 +77,8 @@ impl Tasks {
     ///   becomes a task immediately. If the application responds with a result without deferral, the server responds
     ///   with a task, and ends the task with this result immediately. If the application responds with a JSON-RPC error
     ///   without deferral, the server creates no task, and sends the error as the response to the call. If the table
-    ///   has no free slot, the application gets no `Call`: the server refuses the call, and reports
+    ///   has no free slot, the server removes the automatic task that ended first, preferably of the same user. If no
+    ///   automatic task has ended, the application gets no `Call`: the server refuses the call, and reports
     ///   [`TooManyInFlight`](crate::ProtocolError::TooManyInFlight).
     ///
     /// As a task, a call sends no progress, no log messages and no requests to the client, and has no

@@ -15,6 +15,7 @@ use crate::peer::lifecycle::State;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::packed;
 use crate::peer::tasks::table::{TaskData, TaskState, TaskTable, expiry};
+use crate::platform::{from_halves, to_halves};
 use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
 use crate::server::feature::Request;
@@ -27,11 +28,12 @@ use crate::server::tasks::access::{self, TaskAccess};
 use crate::server::tasks::create::respond_created;
 
 /// Emits the event of a call for which the client requests a task (`2025-11-25`). If tasks are automatic, the call must
-/// become a task. The function then refuses the call if the table is full.
+/// become a task. If the table is full, the function then releases the oldest ended task, or refuses the call.
 pub(super) fn emit_requested(request: &mut Request<'_, '_>, context: Context, event: MakeEvent) -> Received {
     let RequestKind::CallTool { pad_structured, .. } = context.kind else { return Received::Done };
     let requested = request.state.with_tasks(|state, table| {
-        table.automatic.map(|_| (table.has_free_slot(state), table.slots.limit()))
+        table.automatic?;
+        Some((table.has_free_slot(state) || table.release_oldest(state), table.slots.limit()))
     });
     match requested.flatten() {
         None => request.state.emit(PendingEvent::Request { context, event }),
@@ -142,7 +144,7 @@ pub(super) fn respond_at_once(state: &mut ServerState<'_>, pending: &Pending<'_>
         let ttl = options.ttl_for(requested);
         // If `body` panics, the slot stays reserved for a call that has ended, so the table can release the slot.
         let data = table.call_data(state, &pending.context, options, ttl);
-        let data = TaskData { state: TaskState::Reserved, ..data };
+        let data = TaskData { state: TaskState::Reserved, has_request: true, ..data };
         if let Some(ticket) = table.take_slot(state, data, expiry(state.peer.now, ttl)) {
             end_with(state, table, ticket, Some(pending), None, body);
         }
@@ -174,6 +176,21 @@ fn end_with(
 }
 
 impl TaskTable<'_> {
+    /// Releases the automatic task that ended first, preferably of the same user, or without users of the same session.
+    /// Returns `false` if there is no such task, or if messages about tasks are pending, because a message may be the
+    /// result of a task.
+    fn release_oldest(&mut self, state: &ServerState<'_>) -> bool {
+        let ended = self.slots.requests().filter(|(_, data)| data.is_ended_request() && !self.is_pending);
+        let oldest = ended.min_by_key(|(_, data)| {
+            let is_own =
+                data.owner == to_halves(self.owner) && (self.owner != 0 || data.session == state.session_key);
+            (!is_own, from_halves(data.updated))
+        });
+        let Some((ticket, _)) = oldest else { return false };
+        self.slots.release(ticket);
+        true
+    }
+
     /// Releases the reservations of calls that have ended.
     pub(super) fn release_reservations(&mut self, state: &ServerState<'_>) {
         let mut slot = 0;

@@ -42,7 +42,7 @@ pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
             }
             return false;
         }
-        let is_ended_call = data.is_some_and(|data| data.has_request && !data.is_open());
+        let is_ended_call = data.is_some_and(TaskData::is_ended_request);
         state.end_task(table, ticket, TaskState::Removed);
         if is_ended_call {
             continue;
