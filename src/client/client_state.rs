@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::writer::member_cache::MemberCache;
-use crate::json::{KNOWN_OBJECTS, KnownObject, Span, WriteBody, Writer};
+use crate::json::{KNOWN_OBJECTS, KnownObject, Span, WriteBody};
 use crate::peer::inbound::{Source, write_response};
 use crate::peer::lifecycle::{self, State, Table, Trigger, role};
 use crate::peer::outbound::IssuedId;
@@ -24,7 +24,6 @@ use crate::protocol::revision::{Era, Revision, Revisions, WireFeature};
 use crate::time::Millis;
 
 use crate::client::config::{ClientConfig, Connect};
-use crate::client::connect;
 use crate::client::keep_alive::KeepAliveHooks;
 use crate::client::method_properties::Method;
 use crate::client::options::{Meta, Options};
@@ -137,10 +136,7 @@ pub(crate) const ID_LIMIT: usize = 64;
 const MAX_OWN_RESPONSE_SIZE: usize = 168;
 
 /// Number of bytes reserved for a response from the client itself, including the id.
-const RESERVE: usize = ID_LIMIT + MAX_OWN_RESPONSE_SIZE;
-
-/// Maximum size of the connecting request without its parameters and `_meta`.
-const REQUEST_HEAD: usize = 96;
+pub(crate) const RESERVE: usize = ID_LIMIT + MAX_OWN_RESPONSE_SIZE;
 
 impl<'b> ClientState<'b> {
     pub(crate) fn new(config: &'b ClientConfig<'b>, tx: Buffer<'b>) -> ClientState<'b> {
@@ -210,32 +206,11 @@ impl<'b> ClientState<'b> {
         (self.initialized_pending, self.roots_changed_pending) = (false, false);
     }
 
-    /// Returns the maximum size, in bytes, of a message from the client itself.
-    pub(crate) fn max_message_size(&self) -> usize {
-        let mut largest = RESERVE;
-        for revision in self.config.revisions.newest_first() {
-            let mut out = Writer::measure();
-            connect::write_params(self.config, revision, self.client_task_hooks(), &mut out);
-            let meta = Meta { token: Some(u64::MAX), ..Meta::default() };
-            self.config.write_meta(revision, meta, &mut MemberCache::new(), &mut out);
-            largest = largest.max(out.len().saturating_add(REQUEST_HEAD));
-        }
-        largest.saturating_add(self.peer.output.overhead())
-    }
-
-    /// Returns the maximum size, in bytes, of a response from the client itself or about a task. The maximum reply size
-    /// of the transmit buffer must be at least this size.
-    pub(crate) fn min_reply_size(&self) -> usize {
-        let tasks =
-            self.client_task_hooks().map_or(0, |hooks| (hooks.max_response_size)(self.config.revisions));
-        RESERVE.max(tasks.saturating_add(ID_LIMIT)).saturating_add(self.peer.output.overhead())
-    }
-
     /// Returns the maximum size of a request that the client may write now, in bytes. While the server may send
     /// requests, the free space excludes a reserve for responses.
     pub(crate) fn request_space(&self) -> usize {
         let reserve = if self.responds_to_requests() { RESERVE } else { 0 };
-        self.peer.output.free().saturating_sub(reserve)
+        self.peer.output.free(reserve)
     }
 
     /// Returns whether the negotiated revision has this feature. Returns `false` before the client is connected.

@@ -41,6 +41,7 @@ mod input_required;
 mod keep_alive;
 mod lists;
 mod method_properties;
+mod min_buffer_size;
 mod notification;
 mod options;
 mod page;

@@ -412,3 +412,23 @@ fn request_is_at_most_as_long_as_the_limit_of_the_buffer() {
         });
     }
 }
+
+#[test]
+fn longest_request_has_exactly_the_limit_of_the_buffer() {
+    // A lent buffer keeps space for a response to the server. A growing buffer has additional space for responses.
+    for (grown, reserve) in [(false, 232), (true, 0)] {
+        let _context = FailureContext(format!("grown {grown}"));
+        Setup { tx: 700, grown, ..Setup::handshake() }.lines_only().run(|harness| {
+            harness.connect();
+            let call = |harness: &mut ClientHarness, length: usize| {
+                let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(length));
+                harness.client.call_json("t", &arguments, Options::DEFAULT)
+            };
+            let ticket = (0..700).rev().find_map(|length| call(harness, length).ok()).unwrap();
+            harness.pump();
+            assert_eq!(harness.take_sent_lines().remove(0).len() + 1, 700 - reserve);
+            harness.cancel(ticket, "");
+            harness.discard();
+        });
+    }
+}

@@ -253,9 +253,9 @@ impl<'b> TransmitBuffer<'b> {
         }
     }
 
-    /// Returns the number of free bytes, before and after the unsent ones, but at most the maximum size of a message.
-    pub(crate) fn free(&self) -> usize {
-        let free = self.buffer.limit().saturating_sub(self.unsent());
+    /// Returns the number of free bytes beyond `reserve`, but at most the maximum size of a message.
+    pub(crate) fn free(&self, reserve: usize) -> usize {
+        let free = self.buffer.limit().saturating_sub(self.unsent()).saturating_sub(reserve);
         if self.buffer.is_lent() { free } else { free.min(self.max_message_size()) }
     }
 
