@@ -28,7 +28,7 @@ use crate::client::keep_alive::KeepAliveHooks;
 use crate::client::method_properties::Method;
 use crate::client::options::{Meta, Options};
 use crate::client::pending_event::{PendingEvent, PendingOutcome, PendingResponse};
-use crate::client::request_data::{SentRequest, Unwritten, stream_of};
+use crate::client::request_data::{SentRequest, stream_of};
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::subscriptions::LISTEN;
 
@@ -263,7 +263,9 @@ impl<'b> ClientState<'b> {
         if let Some(more) = more
             && !self.store_meta(ticket, method, more)
         {
-            return Err(self.drop_request(ticket, Unwritten::Overflow));
+            // Sent output frees no space in the slot.
+            self.peer.in_flight.release(ticket);
+            return Err(SendError::Unwritable);
         }
         let id = self.id_of(self.peer.next_sequence, Some(ticket.slot));
         let space = self.request_space();

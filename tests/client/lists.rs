@@ -130,6 +130,20 @@ fn cursor_that_cannot_be_sent_ends_the_list() {
 }
 
 #[test]
+fn list_whose_meta_fits_no_slot_is_unwritable() {
+    let meta = format!(r#"{{"a":"{}"}}"#, "x".repeat(16));
+    Setup { slots: 2, text: 32, ..Setup::automatic() }.connected(|harness| {
+        harness.peer_reads(false);
+        let ticket = harness.call("t", Options::DEFAULT).unwrap();
+        let sent = harness.client.list_tools(Options::DEFAULT.meta(&meta));
+        assert_eq!(sent, Err(SendError::Unwritable));
+        harness.peer_reads(true);
+        harness.cancel(ticket, "");
+        harness.events(&[]).discard();
+    });
+}
+
+#[test]
 fn list_is_limited_in_pages() {
     let info = Setup::automatic().info.pages(3);
     Setup { info, ..Setup::automatic() }.connected(|harness| {
