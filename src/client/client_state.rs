@@ -93,8 +93,10 @@ pub(crate) struct ClientState<'b> {
     /// The `_meta` of the response to `server/discover`. Most servers repeat it in each result.
     pub(crate) result_meta: [KnownObject; KNOWN_OBJECTS],
     pub(crate) keep_alive_hooks: Option<&'static KeepAliveHooks>,
-    /// The era in which the client connects, as configured or as `set_connect` narrowed it.
+    /// The era of the current connection.
     pub(crate) connect: Connect,
+    /// The era of later connections, as configured or as `set_connect` narrowed it.
+    pub(crate) next_connect: Connect,
     pub(crate) connecting: Option<Connecting>,
     /// Whether `extend_connect` has extended the timeout of the connecting request.
     pub(crate) connect_extended: bool,
@@ -147,6 +149,7 @@ impl<'b> ClientState<'b> {
             result_meta: [const { KnownObject::EMPTY }; KNOWN_OBJECTS],
             keep_alive_hooks: None,
             connect: config.connect,
+            next_connect: config.connect,
             connecting: None,
             connect_extended: false,
             unsent_connect: None,

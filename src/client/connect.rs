@@ -47,6 +47,7 @@ pub(crate) type HandleConnectResponse = fn(&mut ClientState<'_>, &[u8], Outcome)
 impl ClientState<'_> {
     /// Sends the first connecting request. Emits `ConnectFailed` if the configuration has no revision to request.
     pub(crate) fn connect(&mut self) {
+        self.connect = self.next_connect;
         match self.config.revisions.and(Revisions::STATELESS).latest() {
             Some(revision) if self.connect != Connect::Handshake => {
                 self.send_connect_request(revision, Trigger::Probe);

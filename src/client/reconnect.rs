@@ -17,9 +17,9 @@ use crate::client::pending_event::{PendingEvent, PendingOutcome, PendingResponse
 use crate::client::request_data::NO_SEQUENCE;
 
 impl Client<'_> {
-    /// Sets the era of the next connection, if the configuration is [`Connect::Automatic`]. Otherwise without effect.
+    /// Sets the era of all later connections, if the configuration is [`Connect::Automatic`]. Otherwise without effect.
     ///
-    /// Call this function before [`reconnect`](Client::reconnect) or [`reset`](Client::reset):
+    /// A connection that has begun is not affected. With [`Connect::Automatic`], later connections probe again. Call this function before [`reconnect`](Client::reconnect) or [`reset`](Client::reset):
     ///
     /// - With [`Connect::Handshake`] after [`ConnectFailure::Closed`](crate::client::ConnectFailure::Closed), because
     ///   some old servers exit when they receive `server/discover`.
@@ -41,7 +41,7 @@ impl Client<'_> {
     /// ```
     pub fn set_connect(&mut self, connect: Connect) {
         if self.state.config.connect == Connect::Automatic {
-            self.state.connect = connect;
+            self.state.next_connect = connect;
         }
     }
 

@@ -353,6 +353,21 @@ fn silent_server_of_a_known_era_is_not_probed_again() {
 }
 
 #[test]
+fn era_that_is_set_during_a_probe_is_for_later_connections() {
+    for connect in [Connect::Handshake, Connect::Stateless] {
+        Setup::automatic().run(|harness| {
+            harness.pump();
+            harness.discard().client.set_connect(connect);
+            harness.at(300);
+            harness.server_sends(
+                r#"{"id":@initialize,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#,
+            );
+            harness.events(&["connected 2025-11-25"]).discard();
+        });
+    }
+}
+
+#[test]
 fn configured_era_remains() {
     Setup::handshake().run(|harness| {
         harness.pump();
