@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mcp_proto::input::{ElicitResultView, EncodedInput, Input, RootsView, SampledView};
 use mcp_proto::json::Json;
+use mcp_proto::server::routes::missing_text;
 use mcp_proto::server::{RequestOptions, Response};
 use mcp_proto::{
     ClientCapabilities, Millis, Outcome, RequestFailure, Revision, SendError, Server, Ticket, WireFeature,
@@ -83,9 +84,7 @@ impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RequestError::Unsupported => f.write_str("the protocol revision does not support the request"),
-            RequestError::MissingCapability(missing) => {
-                write!(f, "the client did not declare the capability {missing}")
-            }
+            RequestError::MissingCapability(missing) => f.write_str(&missing_text(*missing)),
             RequestError::AutomaticTask => {
                 f.write_str("the call has become a task, which cannot request input: use `Call::into_task`")
             }

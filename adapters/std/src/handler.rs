@@ -189,9 +189,9 @@ impl Log {
 /// `requestState` of the request. So this input is as untrusted as any response of a client.
 ///
 /// If the client did not declare the capability, [`request`](Ask::request) returns
-/// [`RequestError::MissingCapability`]. The handler may continue without the input. If the handler fails instead, for
-/// example with `?`, the response of `2026-07-28` is the error -32021, which names the capability. The error's message
-/// is the text of the failure.
+/// [`RequestError::MissingCapability`]. The handler may continue without the input. If the handler fails with the text
+/// of this error instead, for example with `?`, the response of `2026-07-28` is the error -32021, which names the
+/// capability.
 ///
 /// ```
 /// use mcp_proto_std::handler::Ask;

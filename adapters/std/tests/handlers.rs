@@ -108,6 +108,16 @@ impl App {
         Ok(format!("{name} has {} roots", roots.roots().into_iter().flatten().count()))
     }
 
+    /// Continues without an input, then fails with the error of a later input or for another reason.
+    #[tool]
+    fn find(&self, ask: Ask, Steps { steps }: Steps) -> Result<String, Failure> {
+        let name = ask.request(&Form::new("Which file?", &[Field::text("name").required()]));
+        if steps == 1 {
+            ask.request(&ListRoots)?;
+        }
+        Err(format!("there is no file {:?}", name.ok()))?
+    }
+
     #[tool]
     fn wait(&self, cancellation: Cancellation) {
         self.report("started");
@@ -128,6 +138,7 @@ static ROUTER: Router<App> = router![
     change,
     App::change_later,
     App::greet,
+    App::find,
     App::wait
 ];
 static TOOLS: Tools = ROUTER.tools().list_changed();
@@ -228,6 +239,16 @@ fn function_gets_inputs_of_the_client_in_both_eras() {
             Err(error) => panic!("{error}"),
         }
     }
+}
+
+#[test]
+fn only_the_failure_of_an_input_names_a_missing_capability() {
+    let client = connect(Connect::Stateless, app().0, false);
+    let result = client.call_json("find", r#"{"steps":0}"#).unwrap();
+    assert_eq!((&*result.text().unwrap(), result.is_error()), ("there is no file None", true));
+    let Err(CallError::Server(error)) = client.call_json("find", r#"{"steps":1}"#) else { panic!() };
+    assert_eq!((error.code, &*error.message), (-32021, "the client did not declare the capability roots"));
+    assert_eq!(error.data.as_deref(), Some(r#"{"requiredCapabilities":{"roots":{}}}"#));
 }
 
 #[test]

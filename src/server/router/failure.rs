@@ -6,7 +6,9 @@ use alloc::string::{String, ToString};
 use crate::json::WriteText;
 #[cfg(feature = "alloc")]
 use crate::json::{Json, to_string};
+#[cfg(feature = "alloc")]
 use crate::protocol::capabilities::ClientCapabilities;
+#[cfg(feature = "alloc")]
 use crate::protocol::revision::WireFeature;
 use crate::rpc::code;
 use crate::server::features::completion::Complete;
@@ -147,7 +149,7 @@ impl Failure {
                 reply.error_with(code, message, |out| out.json(Json::trusted(data.as_bytes())));
             }
             Kind::MissingCapability(missing) => {
-                if let Some(reply) = unless_missing(reply, missing, Some(&message)) {
+                if let Some(reply) = respond_missing(reply, missing, &message) {
                     respond(message, reply);
                 }
             }
@@ -181,27 +183,44 @@ impl<E: core::fmt::Display> From<E> for Failure {
     }
 }
 
-/// Responds with the error -32021 if a handler failed, the client lacks capabilities that the handler needs, and the
-/// revision has this error. Otherwise returns the reply. `missing` is the set of these capabilities, and `failure` is
-/// the text of the failure.
+/// Returns the text of a failure because the client did not declare capabilities.
+#[cfg(feature = "alloc")]
+#[must_use]
+pub fn missing_text(missing: ClientCapabilities) -> String {
+    alloc::format!("the client did not declare the capability {missing}")
+}
+
+/// Responds with the error -32021 if a handler failed because the client lacks `missing`, and the revision has this
+/// error. Otherwise returns the reply. `failure` is the text of the failure, by which the function knows the reason.
+#[cfg(feature = "alloc")]
 pub fn unless_missing<'r>(
     reply: Reply<'r>,
     missing: ClientCapabilities,
     failure: Option<&dyn WriteText>,
 ) -> Option<Reply<'r>> {
-    let is_missing = missing != ClientCapabilities::NONE;
-    match failure {
-        Some(message) if is_missing && reply.revision().has(WireFeature::MissingCapabilityCode) => {
-            reply.error_with(code::MISSING_CLIENT_CAPABILITY, message, |out| {
-                out.begin_object();
-                out.key("requiredCapabilities");
-                missing.write(out);
-                out.end_object();
-            });
-            None
-        }
-        _ => Some(reply),
+    let mut text = String::new();
+    if let Some(failure) = failure {
+        failure.pieces(&mut |piece| text.push_str(piece));
     }
+    if missing == ClientCapabilities::NONE || text != missing_text(missing) {
+        return Some(reply);
+    }
+    respond_missing(reply, missing, &text)
+}
+
+/// Responds with the error -32021. Returns the reply if the revision does not have this error.
+#[cfg(feature = "alloc")]
+fn respond_missing<'r>(reply: Reply<'r>, missing: ClientCapabilities, message: &str) -> Option<Reply<'r>> {
+    if !reply.revision().has(WireFeature::MissingCapabilityCode) {
+        return Some(reply);
+    }
+    reply.error_with(code::MISSING_CLIENT_CAPABILITY, message, |out| {
+        out.begin_object();
+        out.key("requiredCapabilities");
+        missing.write(out);
+        out.end_object();
+    });
+    None
 }
 
 /// Responds to a completion with an error.

@@ -27,7 +27,9 @@ pub use crate::protocol::objects::tool::Generator;
 pub use crate::server::router::check::{check, with_values};
 pub use crate::server::router::decode::{Scalar, Scalars, Space, arguments, scalars, typed, variable};
 pub use crate::server::router::deferred::{matching, read_resource};
-pub use crate::server::router::failure::{refuse, unless_missing};
+pub use crate::server::router::failure::refuse;
+#[cfg(feature = "alloc")]
+pub use crate::server::router::failure::{missing_text, unless_missing};
 pub use crate::server::router::lend::{Lend, LendMut};
 
 /// An entry of the catalog, from the attribute of a function.

@@ -28,9 +28,9 @@ use crate::signal::lock;
 /// `requestState` of the request. So this input is as untrusted as any response of a client.
 ///
 /// If the client did not declare the capability, [`request`](Ask::request) returns
-/// [`RequestError::MissingCapability`]. The handler may continue without the input. If the handler fails instead, for
-/// example with `?`, the response of `2026-07-28` is the error -32021, which names the capability. The error's message
-/// is the text of the failure.
+/// [`RequestError::MissingCapability`]. The handler may continue without the input. If the handler fails with the text
+/// of this error instead, for example with `?`, the response of `2026-07-28` is the error -32021, which names the
+/// capability.
 #[derive(Debug, Clone)]
 pub struct Ask {
     link: RequestLink,
@@ -148,7 +148,7 @@ pub(crate) struct InputState {
     /// The number of input requests in this run that the client supports. Counted only in `2026-07-28`.
     requested: usize,
     required: Option<EncodedInput>,
-    /// The capabilities that requests of this run need and the client lacks.
+    /// The capabilities that the last unsupported request of this run needs and the client lacks.
     missing: ClientCapabilities,
 }
 
@@ -170,7 +170,7 @@ impl InputState {
         // An unsupported request has no index, because it never has a response.
         if let Err(error) = check_support(input, (revision, client)) {
             if let RequestError::MissingCapability(missing) = error {
-                self.missing = self.missing.with(missing);
+                self.missing = missing;
             }
             return Some(Err(error));
         }
@@ -188,7 +188,7 @@ impl InputState {
         }))
     }
 
-    /// Returns the capabilities that the handler needs and the client lacks.
+    /// Returns the capabilities that the last unsupported request of the handler needs and the client lacks.
     pub(crate) fn missing(&self) -> ClientCapabilities {
         self.missing
     }
