@@ -86,7 +86,7 @@ impl fmt::Display for RequestError {
             RequestError::Unsupported => f.write_str("the protocol revision does not support the request"),
             RequestError::MissingCapability(missing) => f.write_str(&missing_text(*missing)),
             RequestError::AutomaticTask => {
-                f.write_str("the call has become a task, which cannot request input: use `Call::into_task`")
+                f.write_str("the call has become a task, which cannot request input from the client")
             }
             RequestError::InputRequired => f.write_str("the client must provide input first"),
             RequestError::Client(error) => error.fmt(f),

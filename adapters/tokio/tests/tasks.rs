@@ -111,7 +111,7 @@ async fn input_request_of_an_automatic_task_fails_with_the_reason() {
             .on_server_request(ClientCapabilities::ELICITATION_FORM, |_| async { InputResponse::decline() });
         let client = connector.stream(here).await.unwrap();
         let result = client.begin("ask_late", &NO_ARGUMENTS, OPTIONS).unwrap().await.unwrap();
-        let reason = "the call has become a task, which cannot request input: use `Call::into_task`";
+        let reason = "the call has become a task, which cannot request input from the client";
         assert_eq!((result.is_error(), result.text().as_deref()), (true, Some(reason)), "{era:?}");
     }
 }
