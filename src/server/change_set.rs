@@ -187,8 +187,8 @@ impl ServerState<'_> {
     /// Writes a notification if the output has space for a whole response. Returns whether the server has written the
     /// notification.
     ///
-    /// The server applies the same condition to responses, so the fill level of the output does not change the order of
-    /// messages.
+    /// The server applies the same condition to responses, so a notification does not pass a response because it is
+    /// shorter. Only [`LINE_FIRST`](ChangeSet::LINE_FIRST) gives the next space to the response.
     fn write_notification(&mut self, method: &str) -> bool {
         let routing = self.session_routing(OutboundMessageKind::Notification);
         let mut write = |out: &mut Writer<'_>| {

@@ -277,7 +277,8 @@ impl<'r, 'b> Request<'r, 'b> {
         self.refuse(ProtocolError::UnknownMethod, &method)
     }
 
-    /// Responds that every slot is taken or, if a slot is free, that the id does not fit into the text of a slot.
+    /// Responds that no slot accepts the request: every slot is taken or, if a slot is free, the id does not fit into
+    /// the text of a slot. The latter error also reports that a growing table gets no memory.
     #[cold]
     pub(crate) fn refuse_full(&mut self) -> Received {
         let in_flight = &self.state.peer.in_flight;

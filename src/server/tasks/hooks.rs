@@ -32,8 +32,9 @@ pub(crate) struct TaskHooks {
     /// passed.
     pub(crate) earliest_deadline: fn(&ServerState<'_>, Option<Millis>) -> Option<Millis>,
 
-    /// Converts overdue calls to tasks. Then expires a task, or sends pending messages about tasks. Returns `true` if
-    /// one of these steps has set an event.
+    /// Handles expired deadlines, the earliest first: converts calls to tasks, and removes tasks. Then sends pending
+    /// messages about tasks. Stops at a missing space and at an event, and returns `true` if an event is set. No effect
+    /// while a batch is in the line.
     pub(crate) advance: fn(&mut ServerState<'_>) -> bool,
 
     /// Checks a call, whose event is pending, against the task support of its tool. If the call is invalid, drops the
