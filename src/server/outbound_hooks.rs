@@ -4,8 +4,8 @@
 //! link the module.
 
 use crate::error::ProtocolError;
+use crate::framing::LineKind;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
-use crate::framing::{LineDecoder, LineKind};
 use crate::json::{Json, Kind, Member, Scanner, Span, Str};
 use crate::peer::Peer;
 use crate::peer::lifecycle::role;
@@ -30,8 +30,9 @@ pub(crate) struct OutboundHooks {
     pub(super) on_response: fn(&mut ServerState<'_>, &[u8], &Scanner, &mut Spans) -> Option<Received>,
 
     /// Handles a line that is unreadable, or a message without a valid `method` that has neither a result nor an error.
-    /// Returns `None` if the line is not a response to an outbound request of the current session.
-    pub(super) on_invalid_line: fn(&mut ServerState<'_>, &LineDecoder<'_>, LineKind) -> Option<Received>,
+    /// The third argument is the id of the line. Returns `None` if the line is not a response to an outbound request of
+    /// the current session.
+    pub(super) on_invalid_line: fn(&mut ServerState<'_>, &Scanner, &[u8], LineKind) -> Option<Received>,
 
     /// Handles progress, and `notifications/roots/list_changed` of a client that declared this notification. Returns
     /// `None` for any other notification.
@@ -101,8 +102,12 @@ fn on_response(
     Some(state.finish(ticket, kind))
 }
 
-fn on_invalid_line(state: &mut ServerState<'_>, input: &LineDecoder<'_>, line: LineKind) -> Option<Received> {
-    let scanner = input.scanner();
+fn on_invalid_line(
+    state: &mut ServerState<'_>,
+    scanner: &Scanner,
+    id: &[u8],
+    line: LineKind,
+) -> Option<Received> {
     let is_response = match line {
         LineKind::Message => !scanner.has(Member::Method),
         // A method may follow the position of the error.
@@ -112,7 +117,7 @@ fn on_invalid_line(state: &mut ServerState<'_>, input: &LineDecoder<'_>, line: L
         return None;
     }
     let failure = if line == LineKind::TooLong { RequestFailure::TooLong } else { RequestFailure::Invalid };
-    let id = Some(Json::trusted(input.intact_id())).filter(|id| rpc::is_id(*id))?;
+    let id = Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?;
     let ticket = state.peer.find_awaiting(id).filter(|ticket| state.owns_outbound(*ticket))?;
     Some(state.finish(ticket, ResponseKind::Failed(failure)))
 }

@@ -245,6 +245,16 @@ fn unreadable_response_ends_its_request() {
 }
 
 #[test]
+fn response_without_an_outcome_needs_no_space() {
+    session().check(&format!(
+        "* ask roots\n{}{}* block\n* answer 0 done\n\
+         > {{\"jsonrpc\":\"2.0\",\"id\":1}}\n! answered 0 Invalid\n* unblock\n< result 9 {DONE}\n",
+        asked(1, "roots/list"),
+        defer(9),
+    ));
+}
+
+#[test]
 fn response_without_a_request_is_a_protocol_error() {
     let answer = |id: &str| format!("> {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n");
     let mut dialogue =
