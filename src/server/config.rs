@@ -170,7 +170,7 @@ pub enum SecondInitialize {
     /// A server of [several sessions](crate::server::Session), such as one over HTTP, refuses a second `initialize`
     /// under both policies, because the restart would drop the requests of all sessions. If a transport without
     /// sessions accepts [pieces](crate::Server::accept_pieces), a restart drops open responses without a last piece:
-    /// [`request_on`](crate::Server::request_on) then returns `None` for their streams.
+    /// [`request_id_on`](crate::Server::request_id_on) then returns `None` for their streams.
     Restart,
 }
 

@@ -168,7 +168,7 @@ impl Server<'_> {
     /// Returns the id of the client's first request in flight on this stream. Returns `None` if the client has no
     /// request in flight on the stream.
     #[must_use]
-    pub fn request_on(&self, stream: StreamId) -> Option<Json<'_>> {
+    pub fn request_id_on(&self, stream: StreamId) -> Option<Json<'_>> {
         let in_flight = &self.state.peer.in_flight;
         let mut tickets = in_flight.inbound_requests().filter(|(_, inbound)| inbound.stream == stream);
         tickets.next().map(|(ticket, _)| Json::trusted(in_flight.id_or_text(ticket)))

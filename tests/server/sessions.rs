@@ -124,7 +124,7 @@ fn sessions_have_their_own_revision_ids_and_cancellations() {
         let id = mcp_proto::json::Json::parse(b"1").unwrap();
         assert_eq!(sessions.server.find_stream(id), Some(StreamId(0x2_0002)));
         for (stream, expected) in [(0x1_0002, true), (0x2_0002, true), (0x1_0003, false), (0x1_0001, false)] {
-            assert_eq!(sessions.server.request_on(StreamId(stream)).is_some(), expected, "{stream:#x}");
+            assert_eq!(sessions.server.request_id_on(StreamId(stream)).is_some(), expected, "{stream:#x}");
         }
         // The id is a duplicate in its session, on any stream.
         sessions.post(1, 3, &call(1));

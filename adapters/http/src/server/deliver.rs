@@ -146,7 +146,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let is_cancelled = |slot: &ExchangeSlot| {
             let is_request =
                 slot.is_handshake_request() && !others.iter().any(|other| slot.flags.has(*other));
-            is_request && server.request_on(slot.stream).is_none()
+            is_request && server.request_id_on(slot.stream).is_none()
         };
         while let Some(index) = self.exchanges.position(is_cancelled) {
             self.end_without_response(index);

@@ -44,7 +44,7 @@ impl<P: Policy> HttpServer<'_, P> {
             // While the core server has a request or its response, the slot stays taken: another exchange in the slot
             // would get the response. A cancelled request gets no response.
             Phase::Detached
-                if P::HANDSHAKE && (server.request_on(stream).is_some() || !self.is_idle(server)) =>
+                if P::HANDSHAKE && (server.request_id_on(stream).is_some() || !self.is_idle(server)) =>
             {
                 self.rearm(index);
             }

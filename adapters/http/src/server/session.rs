@@ -154,7 +154,7 @@ impl<P: Policy> HttpServer<'_, P> {
             match slot.phase {
                 Phase::Body => self.refuse(index, GONE, None),
                 Phase::Waiting => {
-                    let id = server.request_on(slot.stream).filter(|_| !slot.flags.has(Flags::BATCH));
+                    let id = server.request_id_on(slot.stream).filter(|_| !slot.flags.has(Flags::BATCH));
                     self.refuse(index, GONE, id.map(Json::bytes));
                 }
                 // The end of a stream would make an incomplete response in pieces look complete.
