@@ -287,10 +287,9 @@ impl Tools<'_> {
         }
         let tool = if let Found::Tool(tool) = found { Some(tool) } else { None };
         let kind = self.kind(tool, request.pending.context.revision());
-        let received = request.emit_request(kind, Call::event);
         match request.state.task_hooks() {
-            Some(hooks) => (hooks.check_call)(request, tool, received),
-            None => received,
+            Some(hooks) => (hooks.emit_call)(request, tool, kind),
+            None => request.emit_request(kind, Call::event),
         }
     }
 

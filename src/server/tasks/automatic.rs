@@ -16,10 +16,10 @@ use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::packed;
 use crate::peer::tasks::table::{TaskData, TaskState, TaskTable, expiry};
 use crate::platform::{from_halves, to_halves};
+use crate::server::call::Call;
 use crate::server::dispatch::Received;
-use crate::server::event::MakeEvent;
 use crate::server::feature::Request;
-use crate::server::pending_event::{PendingEvent, RequestKind};
+use crate::server::pending_event::RequestKind;
 use crate::server::reply::{Pending, Reply};
 use crate::server::request_context::Context;
 use crate::server::response_status::ResponseStatus;
@@ -29,22 +29,21 @@ use crate::server::tasks::create::respond_created;
 
 /// Emits the event of a call for which the client requests a task (`2025-11-25`). If tasks are automatic, the call must
 /// become a task. If the table is full, the function then releases the oldest ended task, or refuses the call.
-pub(super) fn emit_requested(request: &mut Request<'_, '_>, context: Context, event: MakeEvent) -> Received {
-    let RequestKind::CallTool { pad_structured, .. } = context.kind else { return Received::Done };
+pub(super) fn emit_requested(request: &mut Request<'_, '_>, kind: RequestKind) -> Received {
+    let RequestKind::CallTool { pad_structured, .. } = kind else { return Received::Done };
     let requested = request.state.with_tasks(|state, table| {
         table.automatic?;
         Some((table.has_free_slot(state) || table.release_oldest(state), table.slots.limit()))
     });
     match requested.flatten() {
-        None => request.state.emit(PendingEvent::Request { context, event }),
+        None => request.emit_request(kind, Call::event),
         Some((false, limit)) => {
             let error = ProtocolError::TooManyInFlight { limit };
             request.state.write_error_response(&request.pending, error, None);
             request.state.fail(error)
         }
         Some((true, _)) => {
-            let context = context.with_kind(RequestKind::CallTool { pad_structured, is_task: true });
-            request.state.emit(PendingEvent::Request { context, event: access::event })
+            request.emit_request(RequestKind::CallTool { pad_structured, is_task: true }, access::event)
         }
     }
 }

@@ -12,13 +12,14 @@ use crate::peer::tasks::table::{TaskData, TaskState, TaskTable, TaskTicket};
 use crate::protocol::objects::task::TaskSupport;
 use crate::protocol::objects::tool::Tool;
 use crate::protocol::revision::{Era, WireFeature};
+use crate::server::call::Call;
 use crate::server::change_set::ChangeSet;
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::feature::Request;
 use crate::server::features::subscriptions::registry::{Owner, Subject, SubjectKind, SubscriptionRegistry};
 use crate::server::features::tasks::{is_declared, refuse_undeclared};
-use crate::server::pending_event::{PendingEvent, ResponseKind, TaskEvent};
+use crate::server::pending_event::{RequestKind, ResponseKind, TaskEvent};
 use crate::server::reply::Reply;
 use crate::server::server_state::ServerState;
 use crate::server::tasks::access::TaskAccess;
@@ -37,11 +38,10 @@ pub(crate) struct TaskHooks {
     /// while a batch is in the line.
     pub(crate) advance: fn(&mut ServerState<'_>) -> bool,
 
-    /// Checks a call, whose event is pending, against the task support of its tool. If the call is invalid, drops the
-    /// event and refuses the call. In revisions with tasks, also records whether a valid call may become a task
-    /// automatically. In `2025-11-25`, sets the span `state` to the member `task` of a valid call. The last argument
-    /// is the outcome so far. If the server has already refused the call, the function returns this outcome.
-    pub(crate) check_call: fn(&mut Request<'_, '_>, Option<&Tool<'_>>, Received) -> Received,
+    /// Emits a call, or refuses a call that does not match the task support of its tool. In revisions with tasks, also
+    /// records whether the call may become a task automatically. In `2025-11-25`, sets the span `state` to the member
+    /// `task` of the call.
+    pub(crate) emit_call: fn(&mut Request<'_, '_>, Option<&Tool<'_>>, RequestKind) -> Received,
 
     /// Turns a deferred call into a task, or reserves a slot of the table, if the call may become a task.
     pub(crate) on_deferred: fn(&mut ServerState<'_>, Ticket),
@@ -83,7 +83,7 @@ pub(crate) struct TaskHooks {
 pub(crate) static HOOKS: TaskHooks = TaskHooks {
     earliest_deadline,
     advance,
-    check_call,
+    emit_call,
     on_deferred: |state, call| {
         _ = state.with_tasks(|state, table| automatic::on_deferred(state, table, call))
     },
@@ -116,11 +116,8 @@ fn advance(state: &mut ServerState<'_>) -> bool {
     state.with_tasks(deliver::advance).unwrap_or(false)
 }
 
-fn check_call(request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>, received: Received) -> Received {
-    let Some(PendingEvent::Request { context, event }) = request.state.pending_event.take() else {
-        return received;
-    };
-    let revision = context.revision();
+fn emit_call(request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>, kind: RequestKind) -> Received {
+    let revision = request.pending.context.revision();
     let support = tool.map(Tool::supports_tasks);
     set_candidate(request.state, None);
     if revision.has(WireFeature::TasksExtension) {
@@ -148,10 +145,10 @@ fn check_call(request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>, received: 
         request.spans.state = task;
         if let Some(requested) = requested_ttl(request.view(task)) {
             set_candidate(request.state, Some(requested));
-            return automatic::emit_requested(request, context, event);
+            return automatic::emit_requested(request, kind);
         }
     }
-    request.state.emit(PendingEvent::Request { context, event })
+    request.emit_request(kind, Call::event)
 }
 
 fn event<'a>(event: TaskEvent, state: &'a mut ServerState<'_>, arguments: Json<'a>) -> Option<Event<'a>> {
