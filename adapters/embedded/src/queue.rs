@@ -302,13 +302,13 @@ impl<const N: usize> Read for &Queue<N> {
 
 impl<const N: usize> WriteReady for &Queue<N> {
     fn write_ready(&mut self) -> Result<bool, BytesLost> {
-        Ok(self.free() > 0)
+        Ok(self.is_open() && self.free() > 0)
     }
 }
 
 impl<const N: usize> Write for &Queue<N> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, BytesLost> {
-        while self.free() == 0 {
+        while !self.is_open() || self.free() == 0 {
             spin_loop();
         }
         let count = bytes.len().min(self.free());

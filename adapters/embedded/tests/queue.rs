@@ -89,6 +89,21 @@ fn write_takes_as_many_bytes_as_fit() {
 
 /// The writing thread yields every 64 bytes, the reading thread whenever the queue is empty.
 #[test]
+fn queue_with_two_gaps_is_not_ready_for_a_write() {
+    let mut queue = &Queue::<8>::new();
+    for byte in b"ab" {
+        assert!(queue.push(*byte));
+        queue.lost();
+    }
+    assert_eq!(queue.write_ready(), Ok(false));
+    assert_eq!(queue.pop(), Some(b'a'));
+    assert_eq!(queue.write_ready(), Ok(false));
+    assert_eq!(queue.pop(), Some(b'b'));
+    assert_eq!((queue.write_ready(), queue.write(b"c")), (Ok(true), Ok(1)));
+    assert_eq!(queue.pop(), Some(b'c'));
+}
+
+#[test]
 fn each_byte_between_threads_is_received_or_reported_lost() {
     for drops_bytes in [false, true] {
         let queue = Queue::<16>::new();
