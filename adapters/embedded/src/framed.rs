@@ -124,11 +124,13 @@ impl FramedPump {
             _ => false,
         };
         let status = self.poll_machine(machine, now);
+        let line_before = self.line;
         let written = self.transmit(line, now);
         match (status, written) {
             (PumpStatus::Idle(_), Err(kind)) => PumpStatus::NotWritten(kind),
             (PumpStatus::Idle(_), Ok(true)) => PumpStatus::Moved,
-            (PumpStatus::Idle(_), _) if has_read => PumpStatus::Moved,
+            // The next step returns `LinkLost` if the write has found the line closed.
+            (PumpStatus::Idle(_), _) if has_read || self.line != line_before => PumpStatus::Moved,
             (PumpStatus::Idle(deadline), _) => PumpStatus::Idle(self.earlier(deadline)),
             (status, _) => status,
         }
@@ -148,12 +150,14 @@ impl FramedPump {
     ) -> PumpStatus {
         loop {
             let status = self.poll_machine(machine, now());
+            let line_before = self.line;
             let has_written = self.write_all(line, now);
             let deadline = match status {
                 PumpStatus::Moved => continue,
                 // After the end of the input, the connection can end once the last frame is written. A write may also
                 // have found a closed line. Poll again to report either.
                 PumpStatus::Idle(_) if has_written && self.line != Line::Open => continue,
+                PumpStatus::Idle(_) if self.line != line_before => continue,
                 PumpStatus::Idle(deadline) if self.line == Line::Open => deadline,
                 PumpStatus::Closed if self.is_unflushed && now() < self.pump.closes_at => {
                     return PumpStatus::Idle(Some(self.pump.closes_at));
@@ -363,7 +367,10 @@ impl FramedPump {
                     Err(kind)
                 }
                 ErrorClass::Gone => {
-                    self.line = Line::Lost(kind);
+                    // Keep the first error. The callers compare the line to see whether it is newly lost.
+                    if !matches!(self.line, Line::Lost(_)) {
+                        self.line = Line::Lost(kind);
+                    }
                     Ok(false)
                 }
             },

@@ -367,6 +367,20 @@ fn new_session_of_the_pump_is_reported_to_the_peer() {
     });
 }
 
+/// If the pump were idle, the caller would sleep, and never see that the line is lost.
+#[test]
+fn lost_line_is_reported_although_no_byte_was_written() {
+    for form in FORMS {
+        with_server(512, 1024, |server| {
+            let (mut pump, mut peer) = (FramedPump::new(5), Peer::new("", u64::MAX));
+            peer.errors = VecDeque::from([ErrorKind::BrokenPipe; 5]);
+            let mut statuses = (0..5).map_while(|_| form(&mut pump, server, &mut peer));
+            let lost = PumpStatus::LinkLost(ErrorKind::BrokenPipe);
+            assert_eq!(statuses.find(|status| *status != PumpStatus::Moved), Some(lost));
+        });
+    }
+}
+
 #[test]
 fn errors_of_the_line_are_classified() {
     with_server(512, 1024, |server| {
