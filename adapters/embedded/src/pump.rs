@@ -17,6 +17,10 @@ pub const SESSION_MARK: &[u8] = b"\n\x04\x04\x04\x04\n";
 /// ASCII *cancel*. The machine discards a line that contains this byte.
 const CANCEL: u8 = 0x18;
 
+/// Ends a partial line of output. Without the cancel byte, a server that has restarted would answer the rest of the line
+/// with a parse error without an id. The client would take this error for the response to its first request.
+const CANCELLED_LINE: &[u8] = &[CANCEL, b'\n'];
+
 /// The size of the read buffer, in bytes. The FIFO of a typical UART and a full-speed USB packet are not larger.
 const READ_BUFFER_SIZE: usize = 64;
 
@@ -65,6 +69,8 @@ pub struct Pump {
     filled: usize,
     input: Input,
     detects_marks: bool,
+    /// Whether the pump uses session marks and has read no byte.
+    is_start: bool,
     /// The length of the incomplete session mark at the end of the input so far.
     matched: usize,
     /// Whether a session mark has arrived that [`Pump::feed`] has not reported yet.
@@ -106,6 +112,7 @@ impl Pump {
             filled: 0,
             input: Input::Open,
             detects_marks: false,
+            is_start: false,
             matched: 0,
             has_mark: false,
             cancels_line: false,
@@ -128,7 +135,7 @@ impl Pump {
     /// next client starts.
     #[must_use]
     pub const fn session_marks(mut self) -> Pump {
-        self.detects_marks = true;
+        (self.detects_marks, self.is_start) = (true, true);
         self.preamble = SESSION_MARK;
         self
     }
@@ -232,6 +239,9 @@ impl Pump {
             }
             Ok(Some(n)) => {
                 (self.fed, self.filled) = (0, n.min(READ_BUFFER_SIZE));
+                if core::mem::take(&mut self.is_start) {
+                    self.cancel_torn_line();
+                }
                 if let Some(end) = self.find_mark() {
                     (self.fed, self.has_mark) = (end, true);
                 }
@@ -288,6 +298,14 @@ impl Pump {
         None
     }
 
+    /// Cancels the line that begins the input if the line cannot be JSON, because it is probably the rest of a line that
+    /// the peer began before this end started.
+    fn cancel_torn_line(&mut self) {
+        if let Some(first) = self.read_buffer.first_mut().filter(|first| !b"{[ \t\r\n".contains(first)) {
+            *first = CANCEL;
+        }
+    }
+
     /// Finds session marks in the bytes that were read, also if an earlier read has read the beginning of a mark.
     /// Returns the end of the last mark. Returns `None` if no mark ends in these bytes, or if session marks are
     /// disabled.
@@ -310,13 +328,13 @@ impl Pump {
         end
     }
 
-    /// Clears the line state of the old session. The pump then ends a partial line of output before it writes anything
-    /// else.
+    /// Clears the line state of the old session. The pump then cancels and ends a partial line of output before it writes
+    /// anything else.
     fn clear_lines(&mut self) {
         self.cancels_line = false;
         self.in_line = false;
         if self.in_output_line && self.preamble.is_empty() {
-            self.preamble = b"\n";
+            self.preamble = CANCELLED_LINE;
         }
     }
 }

@@ -6,6 +6,7 @@ mod common;
 mod flush;
 mod framed;
 mod http;
+mod pair;
 mod polled;
 mod queue;
 mod transcripts;
