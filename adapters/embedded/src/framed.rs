@@ -11,7 +11,7 @@ use mcp_proto_framed_link::FramedLink;
 use crate::asynch::{Timer, first, flush_until, into_option, read_if, sleep, write_or_flush};
 use crate::link::Link;
 use crate::log;
-use crate::pump::Pump;
+use crate::pump::{Pump, SESSION_MARK};
 use crate::status::{ErrorClass, PumpStatus, accept_unsupported, classify, is_unflushed_after, reject_zero};
 
 /// Maximum number of bytes in one read from the line.
@@ -64,6 +64,8 @@ pub struct FramedPump {
     pump: Pump,
     link: FramedLink,
     line: Line,
+    /// Whether no byte of the stream from the other end was consumed in this session.
+    is_stream_start: bool,
     is_unflushed: bool,
     /// Whether `wait` has returned an error of a write or flush since the last successful write.
     has_reported_error: bool,
@@ -90,6 +92,7 @@ impl FramedPump {
             pump: Pump::new().session_marks(),
             link: FramedLink::new(number),
             line: Line::Open,
+            is_stream_start: true,
             is_unflushed: false,
             has_reported_error: false,
         }
@@ -108,7 +111,7 @@ impl FramedPump {
     pub fn new_session(&mut self) {
         self.pump.new_session();
         self.link.restart();
-        self.line = Line::Open;
+        (self.line, self.is_stream_start) = (Line::Open, true);
     }
 
     /// Polls the machine at most once, and moves bytes in both directions. See [`Pump::step`].
@@ -272,13 +275,15 @@ impl FramedPump {
     fn poll_machine(&mut self, machine: &mut dyn Machine, now: Millis) -> PumpStatus {
         if self.link.take_reset() {
             self.pump.new_session();
+            self.is_stream_start = true;
             log::new_session();
             return PumpStatus::NewSession;
         }
         // Once `closes_at` is set, the machine is closed. The pump polls the machine again only after a new session has
         // cleared `closes_at`.
         if self.pump.closes_at == Millis::MAX {
-            match self.pump.step(machine, &mut Stream { link: &mut self.link, line: self.line }, now) {
+            let (link, is_start) = (&mut self.link, &mut self.is_stream_start);
+            match self.pump.step(machine, &mut Stream { link, is_start, line: self.line }, now) {
                 PumpStatus::Closed => _ = self.pump.closing(now),
                 status => return status,
             }
@@ -386,11 +391,20 @@ impl FramedPump {
 /// The byte stream that the frames carry, as a [`Link`] for the inner [`Pump`].
 struct Stream<'l> {
     link: &'l mut FramedLink,
+    /// Whether no byte of the stream was consumed.
+    is_start: &'l mut bool,
     line: Line,
 }
 
 impl Link for Stream<'_> {
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
+        // The link has reported the session that begins with this mark.
+        if !self.link.received().is_empty()
+            && core::mem::take(self.is_start)
+            && self.link.received().starts_with(SESSION_MARK)
+        {
+            self.link.consume(SESSION_MARK.len());
+        }
         let count = space.iter_mut().zip(self.link.received()).map(|(place, byte)| *place = *byte).count();
         self.link.consume(count);
         match self.line {

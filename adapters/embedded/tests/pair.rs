@@ -3,7 +3,7 @@
 use crate::common::{App, with_server};
 use mcp_proto::client::{self, Client, ClientConfig, Connect};
 use mcp_proto::{Millis, Revision};
-use mcp_proto_embedded::{Halves, Pump, PumpStatus, Queue};
+use mcp_proto_embedded::{FramedPump, Halves, Pump, PumpStatus, Queue};
 
 #[test]
 fn client_reconnects_after_any_restart_of_the_server() {
@@ -41,5 +41,40 @@ fn client_reconnects_after_any_restart_of_the_server() {
             };
             assert_eq!(revision, Some(expected), "{connect:?} {steps}");
         }
+    }
+}
+
+#[test]
+fn restart_of_either_pump_starts_one_new_session() {
+    let config = ClientConfig::new("c", "1");
+    for is_client in [true, false] {
+        let (up, down) = (Queue::<256>::new(), Queue::<256>::new());
+        let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
+        let mut client = Client::new(&config, &mut rx, &mut tx).unwrap();
+        let (mut client_pump, mut server_pump) = (FramedPump::new(5), FramedPump::new(6));
+        with_server(1024, 1024, |server| {
+            let (mut sessions, mut connected) = ([0, 0], 0);
+            for now in (0..2000).map(Millis) {
+                if now == Millis(1000) {
+                    assert_eq!((sessions, connected), ([0, 0], 1));
+                    match is_client {
+                        true => (client_pump, _) = (FramedPump::new(7), client.reset()),
+                        false => (server_pump, _) = (FramedPump::new(7), server.reset()),
+                    }
+                }
+                match server_pump.step(server, &mut Halves(&up, &down), now) {
+                    PumpStatus::NewSession => (sessions[0], _) = (sessions[0] + 1, server.reset()),
+                    status => _ = App::default().handle(status, server),
+                }
+                match client_pump.step(&mut client, &mut Halves(&down, &up), now) {
+                    PumpStatus::NewSession => (sessions[1], _) = (sessions[1] + 1, client.reset()),
+                    PumpStatus::Event => {
+                        connected += u32::from(matches!(client.event(), Some(client::Event::Connected(_))));
+                    }
+                    _ => {}
+                }
+            }
+            assert_eq!((sessions, connected), (if is_client { [1, 0] } else { [0, 1] }, 2));
+        });
     }
 }
