@@ -98,6 +98,15 @@ impl FramedPump {
         }
     }
 
+    /// Returns whether the line has accepted only a part of a frame.
+    ///
+    /// An application that logs on the same line writes a log line only while this method returns `false`, because text
+    /// within a frame would damage the frame. Each log line must be UTF-8 and end with a newline.
+    #[must_use]
+    pub const fn is_within_message(&self) -> bool {
+        self.link.is_within_frame()
+    }
+
     /// Returns whether this end of the line has a session with the other end.
     #[must_use]
     pub const fn is_connected(&self) -> bool {

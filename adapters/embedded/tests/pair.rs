@@ -1,9 +1,10 @@
 //! Tests of a client board and a server board at the two ends of a line.
 
 use crate::common::{App, with_server};
+use embedded_io::ErrorKind;
 use mcp_proto::client::{self, Client, ClientConfig, Connect};
 use mcp_proto::{Millis, Revision};
-use mcp_proto_embedded::{FramedPump, Halves, Pump, PumpStatus, Queue};
+use mcp_proto_embedded::{FramedPump, Halves, Link, Pump, PumpStatus, Queue};
 
 #[test]
 fn client_reconnects_after_any_restart_of_the_server() {
@@ -77,4 +78,46 @@ fn restart_of_either_pump_starts_one_new_session() {
             assert_eq!((sessions, connected), (if is_client { [1, 0] } else { [0, 1] }, 2));
         });
     }
+}
+
+/// A link that accepts at most 20 bytes in every second write, and no bytes in the others.
+struct Slow<'q, const N: usize>(Halves<&'q Queue<N>, &'q Queue<N>>, bool);
+
+impl<const N: usize> Link for Slow<'_, N> {
+    fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
+        self.0.receive(space)
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        self.1 = !self.1;
+        if self.1 { self.0.transmit(&bytes[..bytes.len().min(20)]) } else { Ok(0) }
+    }
+}
+
+#[test]
+fn log_lines_between_frames_damage_no_frame() {
+    let (up, down) = (Queue::<256>::new(), Queue::<256>::new());
+    let config = ClientConfig::new("c", "1");
+    let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
+    let mut client = Client::new(&config, &mut rx, &mut tx).unwrap();
+    let (mut client_pump, mut server_pump) = (FramedPump::new(5), FramedPump::new(6));
+    let mut server_line = Slow(Halves(&up, &down), false);
+    let (mut steps, mut connected_at) = ([0, 0], None);
+    with_server(1024, 1024, |server| {
+        for now in (0..1000).map(Millis) {
+            App::default().handle(server_pump.step(server, &mut server_line, now), server);
+            let is_within = server_pump.is_within_message();
+            steps[usize::from(is_within)] += 1;
+            if !is_within {
+                assert!(down.push_all(b"log\n"));
+            }
+            if client_pump.step(&mut client, &mut Halves(&down, &up), now) == PumpStatus::Event {
+                assert!(matches!(client.event(), Some(client::Event::Connected(_))));
+                connected_at = Some(now);
+            }
+        }
+    });
+    // A damaged frame would be repeated after 100 ms.
+    assert!(connected_at.is_some_and(|at| at < Millis(100)), "{connected_at:?}");
+    assert!(steps[1] > 10, "{steps:?}");
 }

@@ -44,6 +44,13 @@ impl FramedLink {
         self.endpoint.is_connected
     }
 
+    /// Returns whether only a part of a frame was [written](FramedLink::written) to the line. Other text may be written
+    /// to the line only while this method returns `false`.
+    #[must_use]
+    pub const fn is_within_frame(&self) -> bool {
+        self.start > 0 && self.start < self.end
+    }
+
     /// Returns whether no [sent](FramedLink::send) byte awaits its acknowledgment. The other end acknowledges bytes
     /// that it has consumed.
     #[must_use]
