@@ -124,8 +124,7 @@ fn write_raw(name: &str, members: [RawMembers<'_>; 2], out: &mut Writer<'_>) {
     if members.iter().all(|part| part.is_empty()) {
         return;
     }
-    out.key(name);
-    out.begin_object();
+    out.begin_object_at(name);
     for (key, text) in members.into_iter().flatten() {
         out.key(key);
         // `Client::new` has checked the text.

@@ -353,15 +353,13 @@ impl<'b> ClientState<'b> {
         let (written, failure) = match (outbound.state, outbound.data.method) {
             (OutboundState::NextPage, Method::List(list)) => {
                 let sent = self.resend(ticket, list.properties().method, &mut |out, cursor| {
-                    out.key("cursor");
-                    out.json_bytes(cursor);
+                    out.field_bytes("cursor", cursor);
                 });
                 (sent, Some(RequestFailure::CursorTooLong))
             }
             (OutboundState::Resubscribe, _) => {
                 let sent = self.resend(ticket, LISTEN, &mut |out, filter| {
-                    out.key("notifications");
-                    out.json_bytes(filter);
+                    out.field_bytes("notifications", filter);
                 });
                 (sent, Some(RequestFailure::Closed))
             }

@@ -143,12 +143,10 @@ impl InputResponses<'_, '_> {
 
     fn write_response(&mut self, key: &str, body: &mut dyn WriteBody) {
         if self.count == 0 {
-            self.out.key("inputResponses");
-            self.out.begin_object();
+            self.out.begin_object_at("inputResponses");
         }
         self.count = self.count.saturating_add(1);
-        self.out.key(key);
-        self.out.begin_object();
+        self.out.begin_object_at(key);
         self.valid &= body.write(self.out);
         self.out.end_object();
     }
@@ -313,8 +311,7 @@ impl ClientState<'_> {
             }
             valid &= written_valid && u64::from(count) == input_requests;
             if !state.is_empty() && task.is_none() {
-                out.key("requestState");
-                out.json_bytes(state);
+                out.field_bytes("requestState", state);
             }
             if !valid {
                 out.fail();

@@ -44,8 +44,7 @@ fn advance(client: &mut Client<'_>) -> bool {
         Era::Handshake => out.field_string("method", methods::PING.name),
         Era::Stateless => {
             out.field_string("method", methods::SERVER_DISCOVER.name);
-            out.key("params");
-            out.begin_object();
+            out.begin_object_at("params");
             config.write_meta(revision, Meta::default(), &mut MemberCache::new(), out);
             out.end_object();
         }

@@ -109,8 +109,7 @@ impl<'f> Filter<'f> {
         }
         for (name, texts) in [(URIS, self.uris), (TASKS, self.tasks)] {
             if !texts.is_empty() {
-                out.key(name);
-                out.begin_array();
+                out.begin_array_at(name);
                 texts.iter().for_each(|text| out.string(text));
                 out.end_array();
             }

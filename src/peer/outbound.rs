@@ -208,8 +208,7 @@ impl<R: Role> Peer<'_, R> {
         let reason = reason.unwrap_or_else(|| text_of(in_flight.text(ticket)));
         output.send(routing, space, &mut |out: &mut Writer<'_>| {
             begin_notification(out, methods::CANCELLED.name);
-            out.key("requestId");
-            out.unsigned(id);
+            out.field_unsigned("requestId", id);
             if !reason.is_empty() {
                 out.field_string("reason", reason);
             }

@@ -117,8 +117,7 @@ impl ClientCapabilities {
             if !declared(whole) && !flags.iter().any(|(_, bit)| declared(*bit)) {
                 continue;
             }
-            out.key(name);
-            out.begin_object();
+            out.begin_object_at(name);
             let has_flags = has_modes || whole != ClientCapabilities::NONE;
             for (flag, bit) in flags.into_iter().filter(|(_, bit)| has_flags && declared(*bit)) {
                 out.key(flag);

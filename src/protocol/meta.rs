@@ -56,10 +56,8 @@ impl RequestMeta {
 
 /// Writes `"_meta":{"progressToken":…}`, for a request without other metadata.
 pub(crate) fn write_progress_token(token: u64, out: &mut Writer<'_>) {
-    out.key("_meta");
-    out.begin_object();
-    out.key(PROGRESS_TOKEN);
-    out.unsigned(token);
+    out.begin_object_at("_meta");
+    out.field_unsigned(PROGRESS_TOKEN, token);
     out.end_object();
 }
 

@@ -43,8 +43,7 @@ pub(crate) fn write(
     first: usize,
     entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>,
 ) -> Page {
-    out.key(key);
-    out.begin_array();
+    out.begin_array_at(key);
     let mut page = Page::default();
     let mut index = first;
     let next = loop {
@@ -66,8 +65,7 @@ pub(crate) fn write(
     out.end_array();
     if let Some(next) = next {
         page.has_next = true;
-        out.key("nextCursor");
-        out.display(&("p", next));
+        out.field_display("nextCursor", &("p", next));
     }
     page
 }
@@ -75,8 +73,7 @@ pub(crate) fn write(
 /// Writes the cursor of the page that begins at `next`. Writes nothing if `next` is `None` or 0.
 pub(crate) fn write_cursor(out: &mut Writer<'_>, next: Option<u32>) {
     if let Some(next @ 1..) = next {
-        out.key("nextCursor");
-        out.display(&("p", next));
+        out.field_display("nextCursor", &("p", next));
     }
 }
 

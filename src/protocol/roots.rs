@@ -68,8 +68,7 @@ impl Roots<'_, '_> {
 
 /// Writes a result with roots. Calls `body` once. Returns whether the URIs of all roots are valid.
 pub(crate) fn write_roots(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mut Roots<'_, '_>)>) -> bool {
-    out.key("roots");
-    out.begin_array();
+    out.begin_array_at("roots");
     let mut roots = Roots { out, valid: true };
     if let Some(body) = body.take() {
         body(&mut roots);

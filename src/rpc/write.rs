@@ -13,8 +13,7 @@ pub(crate) fn write_request(out: &mut Writer<'_>, method: &str, params: &mut dyn
 /// closure.
 pub(crate) fn write_object_member(key: &str, out: &mut Writer<'_>, members: &mut dyn WriteBody) -> bool {
     let before = out.mark();
-    out.key(key);
-    out.begin_object();
+    out.begin_object_at(key);
     let empty = out.len();
     let valid = members.write(out);
     if out.len() == empty && !out.overflowed() {

@@ -361,8 +361,7 @@ impl<'i> ServerConfig<'i> {
 
     /// Writes the capabilities of all features.
     pub(crate) fn write_capabilities(&self, revision: Revision, out: &mut Writer<'_>) {
-        out.key("capabilities");
-        out.begin_object();
+        out.begin_object_at("capabilities");
         for (index, feature) in self.features.iter().enumerate() {
             // The first feature of a kind declares the capability for all features of this kind.
             if !JOINS || self.is_first_of_kind(index, *feature) {

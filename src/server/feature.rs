@@ -124,8 +124,7 @@ pub(crate) trait Sealed {
 
 /// Writes the capability of a feature with a list. Declares `listChanged` if `list_changed` is `true`.
 pub(crate) fn write_list_capability(key: &str, list_changed: bool, out: &mut Writer<'_>) {
-    out.key(key);
-    out.begin_object();
+    out.begin_object_at(key);
     if list_changed {
         out.field_boolean("listChanged", true);
     }

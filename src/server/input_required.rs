@@ -105,8 +105,7 @@ impl Reply<'_> {
                 let to = To { revision, client: self.pending.context.capabilities };
                 self.error_with(code::URL_ELICITATION_REQUIRED, "URL elicitation required", |out| {
                     out.begin_object();
-                    out.key("elicitations");
-                    out.begin_array();
+                    out.begin_array_at("elicitations");
                     for page in pages {
                         out.begin_object();
                         page.write(to, out);
@@ -178,8 +177,7 @@ fn write_requests(required: RequiredInputs<'_>, to: To, out: &mut Writer<'_>) ->
     rpc::write_object_member("inputRequests", out, &mut |out: &mut Writer<'_>| {
         let mut valid = true;
         for (key, input) in (0..).map_while(required) {
-            out.key(key);
-            out.begin_object();
+            out.begin_object_at(key);
             valid &=
                 rpc::write_request(out, input.method(), &mut |out: &mut Writer<'_>| input.write(to, out));
             out.end_object();

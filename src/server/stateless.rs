@@ -170,8 +170,7 @@ fn write_members(config: &ServerConfig<'_>, revision: Revision, shape: Shape, ou
     };
     out.field_string("resultType", kind);
     if config.identify || shape == Shape::Discovery {
-        out.key("_meta");
-        out.begin_object();
+        out.begin_object_at("_meta");
         out.key(meta::SERVER_INFO);
         config.identity.write(revision, out);
         out.end_object();

@@ -71,8 +71,7 @@ pub(crate) fn once_tool_result(
 
 /// Writes the message of an error object.
 pub(crate) fn write_error_message(out: &mut Writer<'_>, message: &dyn WriteText) {
-    out.key("message");
-    out.display(message);
+    out.field_display("message", message);
 }
 
 /// Writes the message of the error object for a `ProtocolError`. If `detail` is `None`, the message ends with the limit
@@ -106,8 +105,7 @@ pub(crate) fn refuse_revision(
 /// is long or has unusual characters.
 pub(super) fn write_unsupported(out: &mut Writer<'_>, requested: Str<'_>, offer: Revisions) {
     write_error_message(out, &ProtocolError::UnsupportedRevision.message());
-    out.key("data");
-    out.begin_object();
+    out.begin_object_at("data");
     write_revisions("supported", offer, out);
     let quotable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     let requested = requested.raw();
@@ -118,8 +116,7 @@ pub(super) fn write_unsupported(out: &mut Writer<'_>, requested: Str<'_>, offer:
 
 /// Writes a member with a list of revisions, newest first.
 pub(crate) fn write_revisions(key: &str, revisions: Revisions, out: &mut Writer<'_>) {
-    out.key(key);
-    out.begin_array();
+    out.begin_array_at(key);
     revisions.newest_first().for_each(|revision| out.string(revision.as_str()));
     out.end_array();
 }

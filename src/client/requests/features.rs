@@ -134,14 +134,12 @@ impl Client<'_> {
         let has_context = self.state.has(WireFeature::CompletionContext);
         self.state.begin_request(methods::COMPLETION_COMPLETE.name, options, &mut |out: &mut Writer<'_>| {
             reference.write(out);
-            out.key("argument");
-            out.begin_object();
+            out.begin_object_at("argument");
             out.field_string("name", argument);
             out.field_string("value", value);
             out.end_object();
             if has_context && !context.is_empty() {
-                out.key("context");
-                out.begin_object();
+                out.begin_object_at("context");
                 write_arguments(context, out);
                 out.end_object();
             }
@@ -172,8 +170,7 @@ fn write_arguments(arguments: &[(&str, &str)], out: &mut Writer<'_>) {
     if arguments.is_empty() {
         return;
     }
-    out.key("arguments");
-    out.begin_object();
+    out.begin_object_at("arguments");
     for (name, value) in arguments {
         out.field_string(name, value);
     }

@@ -39,8 +39,7 @@ impl ServerRequest<'_> {
     /// Responds with an error. `data` writes the members after `message`, such as `data`.
     pub(super) fn write_error(self, code: i32, message: &dyn WriteText, data: &mut dyn WriteBody) {
         self.respond(Some(code), &mut |out: &mut Writer<'_>| {
-            out.key("message");
-            out.display(message);
+            out.field_display("message", message);
             data.write(out)
         });
     }

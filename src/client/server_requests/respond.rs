@@ -151,8 +151,7 @@ impl ClientState<'_> {
         let id = source.id(in_flight);
         write_response(output, routing, space, |out| {
             begin_error(out, id, code);
-            out.key("message");
-            out.display(&error.message());
+            out.field_display("message", &error.message());
             out.token(END);
             true
         })
@@ -198,8 +197,7 @@ impl ClientState<'_> {
         write_response(output, routing, space, |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.json_bytes(id);
-            out.key(if error.is_none() { "result" } else { "error" });
-            out.begin_object();
+            out.begin_object_at(if error.is_none() { "result" } else { "error" });
             if let Some(code) = error {
                 out.field_integer("code", code.into());
             }
@@ -228,8 +226,7 @@ impl ClientState<'_> {
             // The response to the request was the task, so the error ends the task.
             Some(RequestTask::Created(_)) => {
                 self.respond(pending, Some(error.response_code()), &mut |out: &mut Writer<'_>| {
-                    out.key("message");
-                    out.display(&error.message());
+                    out.field_display("message", &error.message());
                 })
             }
             _ => self.respond_with_error(pending, error),

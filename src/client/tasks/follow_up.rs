@@ -85,8 +85,7 @@ impl ClientState<'_> {
             space,
             Meta::default(),
             &mut |out: &mut Writer<'_>| {
-                out.key("taskId");
-                out.json_bytes(task.bytes());
+                out.field_bytes("taskId", task.bytes());
             },
         );
         if sent.is_ok() {
@@ -98,11 +97,9 @@ impl ClientState<'_> {
 /// Writes the member `task` of a call, if the server accepts tasks (`2025-11-25`).
 pub(super) fn write_task(session: Session, ttl: Millis, out: &mut Writer<'_>) {
     if session.revision.has(WireFeature::Tasks) && session.capabilities.has(ServerCapabilities::TASKS) {
-        out.key("task");
-        out.begin_object();
+        out.begin_object_at("task");
         if ttl.0 < u64::MAX {
-            out.key("ttl");
-            out.unsigned(ttl.0);
+            out.field_unsigned("ttl", ttl.0);
         }
         out.end_object();
     }

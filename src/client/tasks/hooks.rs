@@ -107,8 +107,7 @@ fn on_deferred(state: &mut ClientState<'_>, ticket: Ticket, source: &Source<'_>)
 
 fn write_related(source: &Source<'_>, in_flight: &RequestTable<'_>, out: &mut Writer<'_>) {
     if let Some(task) = source.meta(in_flight).and_then(|meta| meta.get(RELATED_TASK)) {
-        out.key("_meta");
-        out.begin_object();
+        out.begin_object_at("_meta");
         out.field_json(RELATED_TASK, task);
         out.end_object();
     }

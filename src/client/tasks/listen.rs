@@ -26,10 +26,8 @@ impl ClientState<'_> {
         let options = Options::DEFAULT.maximum(Millis::MAX);
         let begun =
             self.begin_request_as(Method::TaskListen, LISTEN, options, &mut |out: &mut Writer<'_>| {
-                out.key("notifications");
-                out.begin_object();
-                out.key("taskIds");
-                out.begin_array();
+                out.begin_object_at("notifications");
+                out.begin_array_at("taskIds");
                 out.json(id);
                 out.end_array();
                 out.end_object();

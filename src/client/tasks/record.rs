@@ -61,8 +61,7 @@ impl<'t> Record<'t> {
 
     /// Writes the member `taskId`.
     pub(crate) fn write_id(&self, out: &mut Writer<'_>) {
-        out.key("taskId");
-        out.json_bytes(self.id);
+        out.field_bytes("taskId", self.id);
     }
 
     /// Returns whether `id` is the id of the task.

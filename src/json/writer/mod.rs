@@ -5,6 +5,7 @@
 mod base64;
 mod checked;
 pub(crate) mod escape;
+mod fields;
 pub(crate) mod member_cache;
 mod nesting;
 mod object;
@@ -264,38 +265,6 @@ impl<'a> Writer<'a> {
         scan(text.as_bytes())?;
         self.json_bytes(trimmed(text.as_bytes()));
         Ok(())
-    }
-
-    /// Writes a member that is a string.
-    #[inline]
-    pub fn field_string(&mut self, key: &str, value: &str) {
-        self.key(key);
-        self.string(value);
-    }
-
-    /// Writes a member that is a string, or nothing for `None`.
-    pub(crate) fn field_optional(&mut self, key: &str, value: Option<&str>) {
-        if let Some(value) = value {
-            self.field_string(key, value);
-        }
-    }
-
-    /// Writes a member that is an integer.
-    pub fn field_integer(&mut self, key: &str, value: i64) {
-        self.key(key);
-        self.integer(value);
-    }
-
-    /// Writes a member that is `true` or `false`.
-    pub fn field_boolean(&mut self, key: &str, value: bool) {
-        self.key(key);
-        self.boolean(value);
-    }
-
-    /// Writes a member that is a parsed value.
-    pub fn field_json(&mut self, key: &str, value: Json<'_>) {
-        self.key(key);
-        self.json(value);
     }
 
     /// Writes members of an object verbatim, after a comma if one is needed.

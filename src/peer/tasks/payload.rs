@@ -164,10 +164,8 @@ pub(crate) fn write_payload_object(
 
 /// Writes the member `_meta` that relates a message to a task (`2025-11-25`).
 pub(crate) fn write_related(id: &TaskId, out: &mut Writer<'_>) {
-    out.key("_meta");
-    out.begin_object();
-    out.key(RELATED_TASK);
-    out.begin_object();
+    out.begin_object_at("_meta");
+    out.begin_object_at(RELATED_TASK);
     out.field_string("taskId", id.as_str());
     out.end_object();
     out.end_object();

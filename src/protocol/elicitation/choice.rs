@@ -48,8 +48,7 @@ pub(super) fn write_options(options: &[Choice<'_>], titled: Option<&str>, out: &
         }
         return;
     };
-    out.key(titled);
-    out.begin_array();
+    out.begin_array_at(titled);
     for option in options {
         out.begin_object();
         out.field_string("const", option.value);

@@ -223,8 +223,7 @@ impl<'a> Field<'a> {
             Kind::Number => "number",
             Kind::Boolean => "boolean",
         };
-        out.key(self.name);
-        out.begin_object();
+        out.begin_object_at(self.name);
         out.field_string("type", kind);
         out.field_optional("title", self.title);
         out.field_optional("description", self.description);

@@ -70,8 +70,7 @@ impl<'n> Annotations<'n> {
         if self.audience.is_empty() && self.priority.is_none() && last_modified.is_none() {
             return;
         }
-        out.key("annotations");
-        out.begin_object();
+        out.begin_object_at("annotations");
         write_array_member("audience", self.audience, out, |role, out| out.string(role.as_str()));
         write_priority_member("priority", self.priority, out);
         out.field_optional("lastModified", last_modified);

@@ -25,8 +25,7 @@ pub struct Freshness {
 impl Freshness {
     /// Writes the members `ttlMs` and `cacheScope`.
     pub(crate) fn write(self, out: &mut Writer<'_>) {
-        out.key("ttlMs");
-        out.unsigned(self.fresh_for.0);
+        out.field_unsigned("ttlMs", self.fresh_for.0);
         out.field_string("cacheScope", if self.shared { "public" } else { "private" });
     }
 

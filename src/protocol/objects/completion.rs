@@ -23,8 +23,7 @@ impl Reference<'_> {
             Reference::Prompt(name) => ("ref/prompt", "name", name),
             Reference::Resource(uri) => ("ref/resource", "uri", uri),
         };
-        out.key("ref");
-        out.begin_object();
+        out.begin_object_at("ref");
         out.field_string("type", kind);
         out.field_string(member, name);
         out.end_object();
@@ -80,8 +79,7 @@ pub(crate) fn write_completion(out: &mut Writer<'_>, total: Option<u64>, next: &
     out.end_array();
     let total = total.map(|total| total.max(count as u64));
     if let Some(total) = total {
-        out.key("total");
-        out.unsigned(total);
+        out.field_unsigned("total", total);
     }
     if cut || total.is_some() {
         out.field_boolean("hasMore", cut || total.is_some_and(|total| total > count as u64));

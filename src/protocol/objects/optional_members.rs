@@ -33,8 +33,7 @@ pub(crate) fn write_array_member<T>(
     if items.is_empty() {
         return;
     }
-    out.key(key);
-    out.begin_array();
+    out.begin_array_at(key);
     items.iter().for_each(|item| write(item, out));
     out.end_array();
 }

@@ -33,8 +33,7 @@ impl<'w, 'a> Messages<'w, 'a> {
     /// message. Otherwise the result is not valid.
     pub fn description(&mut self, text: impl WriteText) {
         self.items.member(self.out);
-        self.out.key("description");
-        self.out.display(&text);
+        self.out.field_display("description", &text);
         self.items.valid &= !self.has_description;
         self.has_description = true;
     }

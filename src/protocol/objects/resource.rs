@@ -82,8 +82,7 @@ impl<'t> Resource<'t> {
         out.field_optional("mimeType", self.mime_type);
         self.annotations.write(revision, out);
         if let Some(size) = self.size {
-            out.key("size");
-            out.unsigned(size);
+            out.field_unsigned("size", size);
         }
     }
 }

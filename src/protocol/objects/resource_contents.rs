@@ -69,8 +69,7 @@ pub(crate) fn begin_contents(
 ) {
     let (key, fallback) = if is_text { ("text", TEXT) } else { ("blob", BYTES) };
     out.begin_object();
-    out.key("uri");
-    out.display(uri);
+    out.field_display("uri", uri);
     out.field_string("mimeType", mime_type.unwrap_or(fallback));
     out.key(key);
 }

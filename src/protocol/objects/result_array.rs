@@ -40,8 +40,7 @@ impl ResultArray {
     pub(crate) fn element(&mut self, out: &mut Writer<'_>) -> bool {
         match self.position {
             Position::Before => {
-                out.key(self.key);
-                out.begin_array();
+                out.begin_array_at(self.key);
                 self.position = Position::Inside;
             }
             Position::Inside => {}
@@ -65,8 +64,7 @@ impl ResultArray {
     /// Completes the array. Opens the array if necessary, and then closes it.
     pub(crate) fn end(&mut self, out: &mut Writer<'_>) {
         if self.position == Position::Before {
-            out.key(self.key);
-            out.begin_array();
+            out.begin_array_at(self.key);
             self.position = Position::Inside;
         }
         self.member(out);

@@ -237,11 +237,9 @@ impl<'t> SkillFile<'t> {
     /// Writes the file as an element of `resources`.
     fn write(&self, directory: &str, out: &mut Writer<'_>) {
         out.begin_object();
-        out.key("uri");
-        out.display(&(directory, "/", self.path));
+        out.field_display("uri", &(directory, "/", self.path));
         out.field_string("digest", text_of(&digest_text(&self.digest)));
-        out.key("size");
-        out.unsigned(self.size);
+        out.field_unsigned("size", self.size);
         out.end_object();
     }
 
@@ -254,13 +252,11 @@ impl<'t> SkillFile<'t> {
         out: &mut Writer<'_>,
     ) {
         out.begin_object();
-        out.key("uri");
-        out.display(&(directory, "/", self.path));
+        out.field_display("uri", &(directory, "/", self.path));
         out.field_string("name", name);
         out.field_optional("description", description);
         out.field_optional("mimeType", self.media_type());
-        out.key("size");
-        out.unsigned(self.size);
+        out.field_unsigned("size", self.size);
         out.end_object();
     }
 }

@@ -99,8 +99,7 @@ impl ToolTasks {
 /// Writes the member `execution` of a tool (`2025-11-25`).
 fn write_execution(support: TaskSupport, revision: Revision, out: &mut Writer<'_>) {
     if revision.has(WireFeature::Tasks) {
-        out.key("execution");
-        out.begin_object();
+        out.begin_object_at("execution");
         out.field_string("taskSupport", support.as_str());
         out.end_object();
     }
@@ -214,8 +213,7 @@ impl TaskMembers<'_> {
             None => out.null(),
         }
         if self.poll_interval > Millis::ZERO {
-            out.key(poll_interval);
-            out.unsigned(self.poll_interval.0);
+            out.field_unsigned(poll_interval, self.poll_interval.0);
         }
     }
 }

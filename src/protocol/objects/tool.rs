@@ -339,8 +339,7 @@ impl Hints {
         if title.is_none() && self.0.iter().all(Option::is_none) {
             return;
         }
-        out.key("annotations");
-        out.begin_object();
+        out.begin_object_at("annotations");
         out.field_optional("title", title);
         for (key, hint) in HINTS.iter().zip(self.0) {
             if let Some(hint) = hint {

@@ -198,8 +198,7 @@ impl Input for CreateMessage<'_> {
 impl Sealed for CreateMessage<'_> {
     fn write(&self, recipient: To, out: &mut Writer<'_>) -> bool {
         let mut valid = self.tool_uses_have_results();
-        out.key("messages");
-        out.begin_array();
+        out.begin_array_at("messages");
         self.messages.iter().for_each(|message| valid &= message.write(recipient.revision, out));
         out.end_array();
         out.field_integer("maxTokens", self.max_tokens.into());

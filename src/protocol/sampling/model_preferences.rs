@@ -48,8 +48,7 @@ impl<'a> ModelPreferences<'a> {
     // Not inlined, so that the stack frame of this function does not exist while the server writes the messages.
     #[inline(never)]
     pub(super) fn write(&self, out: &mut Writer<'_>) {
-        out.key("modelPreferences");
-        out.begin_object();
+        out.begin_object_at("modelPreferences");
         write_array_member("hints", self.hints, out, |hint, out| {
             out.begin_object();
             out.field_string("name", hint);

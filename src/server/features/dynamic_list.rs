@@ -56,8 +56,7 @@ impl Reply<'_> {
         let is_list = matches!(self.pending.context.kind, RequestKind::List { .. });
         self.result(is_list, Shape::List, &mut |out: &mut Writer<'_>| {
             let mut all_valid = true;
-            out.key(key);
-            out.begin_array();
+            out.begin_array_at(key);
             while let Some(valid) = entry(out) {
                 all_valid &= valid;
             }

@@ -118,8 +118,7 @@ impl Reply<'_> {
         self.respond(Shape::Extension, &mut |out: &mut Writer<'_>| {
             out.field_string("resultType", result_type);
             if config.identify {
-                out.key("_meta");
-                out.begin_object();
+                out.begin_object_at("_meta");
                 out.key(meta::SERVER_INFO);
                 config.identity.write(revision, out);
                 out.end_object();
@@ -140,8 +139,7 @@ impl Reply<'_> {
 /// Writes client capabilities that consist of one extension.
 pub(crate) fn write_extension(name: &str, out: &mut Writer<'_>) {
     out.begin_object();
-    out.key("extensions");
-    out.begin_object();
+    out.begin_object_at("extensions");
     out.key(name);
     out.token("{}");
     out.end_object();

@@ -186,8 +186,7 @@ impl Sealed for Experimental<'_> {
 }
 
 fn write(key: &str, entries: &[(&str, &str)], out: &mut Writer<'_>) {
-    out.key(key);
-    out.begin_object();
+    out.begin_object_at(key);
     write_entries(entries.iter(), out);
     out.end_object();
 }
@@ -213,8 +212,7 @@ pub(crate) fn write_extensions(
     if !is_first || !revision.has(WireFeature::Extensions) {
         return;
     }
-    out.key("extensions");
-    out.begin_object();
+    out.begin_object_at("extensions");
     for (index, extensions) in all().enumerate() {
         let is_new = |name: &str| !JOINS || !all().take(index).any(|earlier| earlier.declares(name));
         write_entries(extensions.declared.iter().filter(|(name, _)| is_new(name)), out);

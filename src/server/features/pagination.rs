@@ -103,8 +103,7 @@ pub(crate) fn check_objects(entry: usize, objects: Objects<'_>) -> Result<(), Co
 /// Measures a page with one entry.
 pub(crate) fn measure_entry(key: &str, results: &mut OwnResults<'_>, write: &mut dyn WriteBody) {
     results.measure(Shape::List, &mut |out: &mut Writer<'_>| {
-        out.key(key);
-        out.begin_array();
+        out.begin_array_at(key);
         write.write(out);
         out.token(TAIL);
     });

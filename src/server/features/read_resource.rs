@@ -101,8 +101,7 @@ impl<'a> ReadResource<'a> {
     fn respond_json(self, value: &mut dyn WriteBody) {
         let (uri, mime_type) = (self.parts.subject, self.mime_type());
         self.parts.reply.result(true, Shape::List, &mut |out: &mut Writer<'_>| {
-            out.key("contents");
-            out.begin_array();
+            out.begin_array_at("contents");
             let valid = write_json_contents(out, uri, mime_type, value);
             out.end_array();
             valid
@@ -112,8 +111,7 @@ impl<'a> ReadResource<'a> {
     fn respond_one(self, body: Body<'_>) {
         let (uri, mime_type) = (self.parts.subject, self.mime_type());
         self.parts.reply.result(true, Shape::List, &mut |out: &mut Writer<'_>| {
-            out.key("contents");
-            out.begin_array();
+            out.begin_array_at("contents");
             write_contents(out, &uri, mime_type, body);
             out.end_array();
         });

@@ -280,8 +280,7 @@ pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
 pub(crate) fn write_not_found(out: &mut Writer<'_>, error: ProtocolError, uri: &mut dyn WriteBody) {
     crate::server::write_message::write_error(out, error, None);
     let before = out.mark();
-    out.key("data");
-    out.begin_object();
+    out.begin_object_at("data");
     out.key("uri");
     uri.write(out);
     out.end_object();

@@ -93,8 +93,7 @@ impl<'t> Directory<'t> {
         }
         let separator = if self.path.is_empty() { "" } else { "/" };
         out.begin_object();
-        out.key("uri");
-        out.display(&(self.skill.directory(), "/", self.path, separator, child.name));
+        out.field_display("uri", &(self.skill.directory(), "/", self.path, separator, child.name));
         out.field_string("name", child.name);
         out.field_string("mimeType", DIRECTORY);
         out.end_object();

@@ -230,8 +230,7 @@ pub(crate) fn is_skills(feature: &dyn Feature) -> bool {
 
 fn write_file(skill: &Skill<'_>, file: &SkillFile<'_>, out: &mut Writer<'_>) {
     if let Some(body) = file.body() {
-        out.key("contents");
-        out.begin_array();
+        out.begin_array_at("contents");
         write_contents(out, &(skill.directory(), "/", file.path), file.media_type(), body);
         out.end_array();
     }

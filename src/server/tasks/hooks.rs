@@ -190,8 +190,7 @@ fn write_task_ids(registry: &mut SubscriptionRegistry<'_>, owner: Owner, out: &m
             continue;
         }
         if !any {
-            out.key("taskIds");
-            out.begin_array();
+            out.begin_array_at("taskIds");
         }
         out.string(entry.uri);
         // The closing brackets of the message must still fit.

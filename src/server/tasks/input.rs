@@ -194,8 +194,7 @@ pub(super) fn write_cancelled(state: &mut ServerState<'_>, request: Ticket, id: 
     let space = state.peer.output.max_reply_size();
     let _ = state.peer.output.send(routing, space, &mut |out: &mut Writer<'_>| {
         begin_notification(out, methods::CANCELLED.name);
-        out.key("requestId");
-        out.unsigned(id);
+        out.field_unsigned("requestId", id);
         if let Some(task) = &task {
             write_related(task, out);
         }
@@ -337,8 +336,7 @@ impl TaskTable<'_> {
             if is_first {
                 out.token("{");
             }
-            out.key(key);
-            out.begin_object();
+            out.begin_object_at(key);
             valid = rpc::write_request(out, input.method(), &mut |out: &mut Writer<'_>| input.write(to, out));
             out.token("}}");
             if !valid {

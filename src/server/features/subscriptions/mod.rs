@@ -277,8 +277,7 @@ fn write_acknowledgment(
         for uri in uris.unwrap_or(Json::NULL).elements().filter_map(Json::string) {
             let before = out.mark();
             if !any {
-                out.key("resourceSubscriptions");
-                out.begin_array();
+                out.begin_array_at("resourceSubscriptions");
             }
             out.text(uri);
             let subject = Subject { owner, kind: SubjectKind::Resource, uri };

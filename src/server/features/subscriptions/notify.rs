@@ -292,8 +292,7 @@ fn send_as(
 /// Writes `"_meta":{…}` with the id of the subscription.
 pub(crate) fn write_subscription_meta(out: &mut Writer<'_>, id: &[u8]) {
     out.members(r#""_meta":{"#);
-    out.key(meta::SUBSCRIPTION_ID);
-    out.json_bytes(id);
+    out.field_bytes(meta::SUBSCRIPTION_ID, id);
     out.end_object();
 }
 
@@ -336,8 +335,7 @@ pub(crate) fn write_updated(out: &mut Writer<'_>, id: Option<&[u8]>, uri: &str) 
 /// Writes the response to `subscriptions/listen`, which ends the subscription.
 pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], config: &ServerConfig<'_>, revision: Revision) {
     out.wrapped(r#"{"jsonrpc":"2.0","id":"#, id, r#","result":{"resultType":"complete","_meta":{"#);
-    out.key(meta::SUBSCRIPTION_ID);
-    out.json_bytes(id);
+    out.field_bytes(meta::SUBSCRIPTION_ID, id);
     if config.identify {
         out.key(meta::SERVER_INFO);
         config.identity.write(revision, out);
