@@ -88,7 +88,7 @@ fn config_errors_name_the_need_or_the_entry() {
              `integer` or `boolean`",
         ),
         (&ConfigError::NoRevision, "no protocol revision is enabled"),
-        (&ConfigError::RequestsInFlight, "requests are in flight: their storage cannot change"),
+        (&ConfigError::RequestsInFlight, "the storage has held requests: it cannot change"),
     ]);
 }
 

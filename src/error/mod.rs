@@ -293,7 +293,8 @@ pub enum ConfigError {
         /// is then too small.
         needed: usize,
     },
-    /// New storage for requests in flight, although requests are in flight. They continue in their storage.
+    /// New storage for requests in flight, although the current storage holds, or has held, requests. The machine
+    /// continues to use the current storage.
     RequestsInFlight,
     /// Invalid raw JSON of the application, such as a schema.
     InvalidJson {
@@ -384,7 +385,7 @@ impl WriteText for ConfigError {
                 ("the text buffer for requests in flight is too small: it needs ", *needed, " bytes")
                     .pieces(put);
             }
-            ConfigError::RequestsInFlight => put("requests are in flight: their storage cannot change"),
+            ConfigError::RequestsInFlight => put("the storage has held requests: it cannot change"),
             ConfigError::InvalidJson { entry, error } => {
                 ("the JSON of catalog entry ", *entry, " is not valid: ", error).pieces(put);
             }

@@ -71,7 +71,8 @@ impl<'b> Server<'b> {
     ///
     /// # Errors
     /// [`ConfigError::TextTooSmall`]: the share of a slot is less than 8 bytes. [`ConfigError::RequestsInFlight`]: the
-    /// server has storage that holds requests. They continue in that storage.
+    /// server has storage that holds, or has held, requests. The server continues to use that storage, because tickets of
+    /// requests that have ended must stay invalid.
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<Server<'b>, ConfigError> {
         self.set_in_flight(slots, text)?;
         Ok(self)
@@ -98,7 +99,7 @@ impl<'b> Server<'b> {
         mut table: RequestTable<'b>,
         needed: usize,
     ) -> Result<(), ConfigError> {
-        if self.state.peer.in_flight.len() > 0 {
+        if self.state.peer.in_flight.has_held_requests() {
             return Err(ConfigError::RequestsInFlight);
         }
         table.set_seed(self.state.peer.in_flight.seed());
@@ -169,8 +170,7 @@ impl<'b> Server<'b> {
     /// process other messages. At most one batch is open. While a batch is open, the application cannot defer members
     /// of a second batch. The open batch and the batch in the current line share `responses`. To give each batch full
     /// space, lend twice the size limit of a response. A cancelled member has no entry in the array. The server may
-    /// send other messages before the array. Set the buffer before the server receives a message, because a new buffer
-    /// forgets an open batch.
+    /// send other messages before the array. While a batch is open, a new buffer has no effect.
     ///
     /// A batch cannot contain `initialize` or requests of the stateless era (-32600).
     ///

@@ -9,7 +9,7 @@ use crate::peer::observer::Observer;
 use crate::peer::slots::InFlight;
 use crate::peer::tasks::storage::Storage;
 use crate::peer::transmit_buffer::TransmitBuffer;
-use crate::server::batch::Batch;
+use crate::server::batch::{Batch, Batches};
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
 use crate::server::keep_alive::KEEP_ALIVE_HOOKS;
 use crate::server::setup::{MIN_SLOT_TEXT, check};
@@ -96,9 +96,11 @@ impl<'b> Server<'b> {
         self.set_task_storage(TaskStorage(Storage::Owned(alloc::boxed::Box::new(table))));
     }
 
-    /// Enables batches, like [`batch_buffer`](Server::batch_buffer).
+    /// Enables batches, like [`batch_buffer`](Server::batch_buffer). No effect while a batch is open.
     pub fn set_batch_buffer(&mut self, responses: impl Into<Buffer<'b>>) {
-        self.state.batch = Batch::new(responses.into());
+        if self.state.batches == Batches::NONE {
+            self.state.batch = Batch::new(responses.into());
+        }
     }
 
     /// Sets the seed of the hash of request ids and watched URIs, like [`seed`](Server::seed).

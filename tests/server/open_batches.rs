@@ -2,7 +2,7 @@
 
 use super::batches::{CONFIG, PING, call, cancel, error, gets, ping, pong, sends, session, text, tool};
 use crate::support::server::Setup;
-use crate::support::transport::exchange;
+use crate::support::transport::{exchange, serve};
 use mcp_proto::server::{Limits, SecondInitialize};
 use mcp_proto::{KeepAlive, Millis, Revision};
 
@@ -244,4 +244,30 @@ fn batch_is_processed_before_other_replies() {
         lines,
         [format!("[{},{}]", text("2", "second"), pong("3")), format!("[{}]", text("1", "first"))]
     );
+}
+
+#[test]
+fn batch_buffer_cannot_change_while_a_batch_is_open() {
+    use mcp_proto::server::{Event, Server};
+    use mcp_proto::{Buffer, Ticket};
+    let server = Server::new(&CONFIG, Buffer::grown(1024), Buffer::grown(4096)).unwrap();
+    let mut server = server.batch_buffer(Buffer::grown(2048)).in_flight_grown(2).unwrap();
+    let hello = call("0", "initialize", &crate::support::server::hello("2025-03-26"));
+    let mut tickets: Vec<Ticket> = Vec::new();
+    let batch = format!("[{},{},{}]", tool("1", "defer"), ping("2"), tool("3", "defer"));
+    serve(&mut server, format!("{hello}\n{batch}\n").as_bytes(), &mut |event| {
+        if let Event::Call(call) = event {
+            tickets.extend(call.defer(None));
+        }
+    });
+    server.set_batch_buffer(Buffer::grown(4096));
+    server.reply(tickets[0]).unwrap().text("a");
+    server.set_batch_buffer(Buffer::grown(4096));
+    server.reply(tickets[1]).unwrap().text("b");
+    let responses = format!("[{},{},{}]\n", pong("2"), text("1", "a"), text("3", "b"));
+    assert_eq!(serve(&mut server, b"", &mut |_| ()), responses);
+    // The server sent the batch, so the buffer can change.
+    server.set_batch_buffer(Buffer::grown(100));
+    let refused = serve(&mut server, format!("{batch}\n").as_bytes(), &mut |_| ());
+    assert!(refused.contains("too many requests"), "{refused}");
 }

@@ -218,6 +218,11 @@ impl<'b, D: Data> InFlight<'b, D> {
         Some((Ticket { slot: index, generation: slot.generation }, slot.data.as_ref()?))
     }
 
+    /// Returns whether the table has issued any ticket. The first ticket is for the first slot.
+    pub(crate) fn has_held_requests(&self) -> bool {
+        self.slots_ref().first().is_some_and(|slot| slot.is_taken() || slot.generation > 0)
+    }
+
     /// Returns whether the table has issued this ticket. The request may have ended.
     pub(crate) fn has_issued(&self, ticket: Ticket) -> bool {
         self.slot(ticket.slot).is_some_and(|slot| slot.generation > ticket.generation || slot.holds(ticket))
