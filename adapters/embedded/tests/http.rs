@@ -68,7 +68,7 @@ pub(crate) fn call(tool: &str, fields: &str) -> String {
 
 /// Takes steps until no byte moves and the script has no more input, or until the connection is closed. Returns the
 /// last status, and the ticket of the last deferred call.
-fn steps(
+pub(crate) fn steps(
     pump: &mut HttpPump<'_>,
     http: &mut Http<'_>,
     server: &mut Server<'_>,
@@ -193,7 +193,7 @@ fn run_drops_input_after_the_last_response() {
 
 /// One direction of a connection in memory. Each write wakes the reader.
 #[derive(Default)]
-struct Pipe {
+pub(crate) struct Pipe {
     bytes: RefCell<VecDeque<u8>>,
     is_closed: Cell<bool>,
     waker: Cell<Option<Waker>>,
@@ -205,12 +205,12 @@ struct Pipe {
 }
 
 impl Pipe {
-    fn push(&self, bytes: &[u8]) {
+    pub(crate) fn push(&self, bytes: &[u8]) {
         self.bytes.borrow_mut().extend(bytes);
         self.wake();
     }
 
-    fn close(&self) {
+    pub(crate) fn close(&self) {
         self.is_closed.set(true);
         self.wake();
     }
@@ -222,7 +222,7 @@ impl Pipe {
     }
 }
 
-struct End<'p>(&'p Pipe);
+pub(crate) struct End<'p>(pub(crate) &'p Pipe);
 
 impl ErrorType for End<'_> {
     type Error = ErrorKind;
@@ -263,7 +263,7 @@ impl embedded_io_async::Write for End<'_> {
 
 /// A waker that records whether it was called.
 #[derive(Default)]
-struct Woken(AtomicBool);
+pub(crate) struct Woken(AtomicBool);
 
 impl Wake for Woken {
     fn wake(self: Arc<Self>) {
@@ -272,10 +272,10 @@ impl Wake for Woken {
 }
 
 /// A future, its waker, and its output.
-type Task<'t> = (Pin<&'t mut dyn Future<Output = HttpStatus>>, Arc<Woken>, Option<HttpStatus>);
+pub(crate) type Task<'t> = (Pin<&'t mut dyn Future<Output = HttpStatus>>, Arc<Woken>, Option<HttpStatus>);
 
 /// Polls each pending future once, and then only the woken ones, until none is woken.
-fn run_tasks(tasks: &mut [Task<'_>]) {
+pub(crate) fn run_tasks(tasks: &mut [Task<'_>]) {
     for (_, woken, _) in tasks.iter() {
         woken.0.store(true, Ordering::Relaxed);
     }
@@ -299,7 +299,7 @@ fn run_tasks(tasks: &mut [Task<'_>]) {
     }
 }
 
-fn text_of(pipe: &Pipe) -> String {
+pub(crate) fn text_of(pipe: &Pipe) -> String {
     String::from_utf8(pipe.bytes.borrow_mut().drain(..).collect()).unwrap()
 }
 

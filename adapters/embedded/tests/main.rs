@@ -6,6 +6,7 @@ mod common;
 mod flush;
 mod framed;
 mod http;
+mod http_half_close;
 mod pair;
 mod polled;
 mod queue;

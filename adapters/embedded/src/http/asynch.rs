@@ -255,13 +255,13 @@ impl HttpPump<'_> {
             let change = shared.change();
             let status = self.status(false);
             let HttpStatus::Idle(deadline) = status else { break status };
-            if length == 0 && shared.is_closed() {
+            if length == 0 && (shared.is_closed() || self.is_lost_in(shared, timer.now())) {
                 break HttpStatus::Closed;
             }
             let flushes = length == 0 && self.is_unflushed;
             let reads = self.wants_more();
             // Input after a request stays buffered until the response to this request is written.
-            let has_input = !reads && self.connection.takes_input();
+            let has_input = self.fed < self.filled && self.connection.takes_input();
             let write = write_or_flush(output, bytes.get(..length).unwrap_or_default(), flushes, false);
             let read = read_if(input, &mut self.read_buffer, reads);
             let wake = async {
@@ -297,6 +297,14 @@ impl HttpPump<'_> {
         }
         shared.with(|http, _| self.new_connection(http));
         status
+    }
+
+    /// Like [`is_lost`](HttpPump::is_lost), but returns `false` while an event is pending, because its handler may
+    /// complete the response.
+    fn is_lost_in<P: Policy, const N: usize>(&self, shared: &HttpShared<'_, '_, P, N>, now: Millis) -> bool {
+        self.has_ended
+            && shared.advance(now) != Err(true)
+            && shared.0.try_borrow().is_ok_and(|machines| self.is_lost(machines.http))
     }
 
     /// Copies the next output into `bytes`. Returns the number of copied bytes, which is 0 if there is no output.

@@ -65,7 +65,7 @@ impl HttpPump<'_> {
                 HttpStatus::Event | HttpStatus::Closed => return status,
             };
             let has_timed_out = read == Err(ErrorKind::TimedOut);
-            if self.receive(http, server, read, now()).is_err() {
+            if self.receive(http, server, read, now()).is_err() || self.is_lost(http) {
                 return HttpStatus::Closed;
             }
             if has_timed_out {

@@ -79,6 +79,8 @@ pub struct HttpPump<'b> {
     fed: usize,
     /// End of the bytes in `read_buffer` that were read.
     filled: usize,
+    /// Whether the client has ended its output.
+    has_ended: bool,
     /// Whether [`serve`](HttpPump::serve) or [`run`](HttpPump::run) has written output that is not flushed yet.
     is_unflushed: bool,
 }
@@ -115,7 +117,14 @@ impl<'b> HttpPump<'b> {
     #[must_use]
     pub fn new(head: &'b mut [u8]) -> HttpPump<'b> {
         let connection = Connection::new(head);
-        HttpPump { connection, read_buffer: [0; READ_BUFFER_SIZE], fed: 0, filled: 0, is_unflushed: false }
+        HttpPump {
+            connection,
+            read_buffer: [0; READ_BUFFER_SIZE],
+            fed: 0,
+            filled: 0,
+            has_ended: false,
+            is_unflushed: false,
+        }
     }
 
     /// Returns the state of the connection.
@@ -127,7 +136,7 @@ impl<'b> HttpPump<'b> {
     /// Ends the exchange and drops the buffered bytes of the old connection. The pump then waits for the first request
     /// of another connection.
     pub fn new_connection<P: Policy>(&mut self, http: &mut HttpServer<'_, P>) {
-        (self.fed, self.filled, self.is_unflushed) = (0, 0, false);
+        (self.fed, self.filled, self.has_ended, self.is_unflushed) = (0, 0, false, false);
         self.connection.close(http);
     }
 
@@ -148,6 +157,7 @@ impl<'b> HttpPump<'b> {
         let has_read = self.wants_more().then(|| link.receive(&mut self.read_buffer));
         let has_received = self.receive(http, server, has_read.unwrap_or(Ok(None)), now);
         match (has_sent, has_received) {
+            (Ok(_), Ok(_)) if self.is_lost(http) => HttpStatus::Closed,
             (Ok(has_sent), Ok(has_received)) => self.status(has_sent | has_received),
             _ => HttpStatus::Closed,
         }
@@ -181,11 +191,16 @@ impl<'b> HttpPump<'b> {
 
     /// Returns whether the caller may read into the read buffer.
     fn wants_more(&self) -> bool {
-        self.fed >= self.filled
+        !self.has_ended && self.fed >= self.filled
+    }
+
+    /// Returns whether the client has ended its output, and no whole response is left to send.
+    fn is_lost<P: Policy>(&self, http: &HttpServer<'_, P>) -> bool {
+        self.has_ended && !self.connection.has_whole_response(http)
     }
 
     /// Handles the result of a read, and passes buffered input to the connection. Returns whether the connection has
-    /// consumed bytes. Fails if the input has ended, or the link has failed.
+    /// consumed bytes. Fails if the link has failed.
     fn receive<P: Policy>(
         &mut self,
         http: &mut HttpServer<'_, P>,
@@ -195,9 +210,7 @@ impl<'b> HttpPump<'b> {
     ) -> Result<bool, Lost> {
         if let Some(n) = read.or_else(|kind| ignore_timeout(kind).map(|_| None))? {
             (self.fed, self.filled) = (0, n.min(READ_BUFFER_SIZE));
-            if n == 0 {
-                return Err(Lost);
-            }
+            self.has_ended = n == 0;
         }
         let input = self.read_buffer.get(self.fed..self.filled).unwrap_or_default();
         if input.is_empty() {
@@ -219,7 +232,7 @@ impl<'b> HttpPump<'b> {
     }
 }
 
-/// The link has failed, or the client has disconnected.
+/// The link has failed.
 struct Lost;
 
 /// Returns `Ok(0)` for `TimedOut`, because no byte has moved and none was lost. Logs any other error, and returns

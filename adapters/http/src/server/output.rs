@@ -60,6 +60,11 @@ impl<P: Policy> HttpServer<'_, P> {
         Output { head, body, is_end, is_cut: false }
     }
 
+    /// Returns whether the response of an exchange is complete, and a part of the response is unsent.
+    pub(super) fn is_ending(&self, id: ExchangeId) -> bool {
+        self.exchanges.get(id).is_some_and(|slot| slot.phase == Phase::Ending)
+    }
+
     /// Reports that the head and the first `n` bytes of the body were sent. At the end of the response, the exchange
     /// ends.
     pub fn sent(&mut self, id: ExchangeId, n: usize, now: Millis) {

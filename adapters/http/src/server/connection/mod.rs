@@ -183,6 +183,18 @@ impl<'b> Connection<'b> {
         }
     }
 
+    /// Returns whether a request has a complete response, whose last byte is unsent. A client that has ended its input
+    /// may still read this response. At the end of the input in any other state, the caller calls
+    /// [`close`](Connection::close).
+    #[must_use]
+    pub fn has_whole_response<P: Policy>(&self, http: &HttpServer<'_, P>) -> bool {
+        match self.request {
+            Request::None => false,
+            Request::Exchange(exchange) => self.is_end || http.is_ending(exchange),
+            Request::Refused(..) => true,
+        }
+    }
+
     /// Returns the latest time for the next call of [`output`](Connection::output), or `None` if the connection has no
     /// deadline.
     #[must_use]
