@@ -173,8 +173,8 @@ pub fn derive_schema(input: TokenStream) -> TokenStream {
 /// The struct has named fields: strings, numbers, booleans, enumerations of unit variants, and lists of such
 /// enumerations. An `Option`, or a field with a default, is not required. The macro has the attributes of
 /// [`ToolArguments`](macro@ToolArguments), except headers. The titles of choices are the doc comments of the variants.
-/// The type of an enumeration derives `ToolArguments`. The formats are `email`, `uri`, `date` and `date-time`. Any other
-/// type or format is a compile error.
+/// The type of an enumeration derives `ToolArguments`. The formats are `email`, `uri`, `date` and `date-time`. Any
+/// other type or format is a compile error.
 ///
 /// ```
 /// use mcp_proto::input::Form;

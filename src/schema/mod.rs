@@ -69,8 +69,8 @@
 //!   # Ok::<(), json::TypedError>(())
 //!   ```
 //!
-//! - A set accepts a repeated element, although its schema has `uniqueItems`. An IP address is a string, and the decoder
-//!   refuses a string that is no address.
+//! - A set accepts a repeated element, although its schema has `uniqueItems`. An IP address is a string, and the
+//!   decoder refuses a string that is no address.
 //!
 //! # Any JSON
 //!

@@ -35,7 +35,8 @@ impl Violations {
 
 impl Observed {
     /// Creates an observer, which prints each violation of a rule that the server must follow, and every message if
-    /// `is_traced`. With `--json`, the observer prints the results and notifications of the server. If there is a feed, the observer passes every message to the feed, except oversized messages.
+    /// `is_traced`. With `--json`, the observer prints the results and notifications of the server. If there is a
+    /// feed, the observer passes every message to the feed, except oversized messages.
     pub(crate) fn new(is_traced: bool, feed: Option<Feed>) -> Observed {
         let output = Output::get();
         Observed {

@@ -71,8 +71,8 @@ pub(crate) fn check(arguments: &Arguments) -> Result<ExitCode, String> {
     Ok(report.print())
 }
 
-/// With `--json`, prints whether a revision was checked. `why` is the reason of an early end, or why the server does not
-/// support the revision.
+/// With `--json`, prints whether a revision was checked. `why` is the reason of an early end, or why the server does
+/// not support the revision.
 fn print_revision(revision: Revision, is_checked: bool, why: Option<&str>) {
     if !Output::get().quiet || why.is_some() && is_checked {
         object(&[
