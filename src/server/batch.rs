@@ -11,7 +11,6 @@
 
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
-use crate::framing::LineKind;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{DEPTH_LIMIT, Kind, Member, Scanner, Span, Writer, next_element};
 use crate::peer::Peer;
@@ -194,8 +193,7 @@ fn handle_next(state: &mut ServerState<'_>, line: &[u8], stream: StreamId, spans
     let class = classify_member(&mut scanner, line, element, state.config.missing_jsonrpc);
     if class == Class::Invalid(Invalid::Method)
         && let Some(hooks) = state.outbound_hooks()
-        && let id = scanner.span(Member::Id).bytes(line)
-        && let Some(ended) = (hooks.on_invalid_line)(state, &scanner, id, LineKind::Message)
+        && let Some(ended) = (hooks.on_invalid_member)(state, &scanner, line)
     {
         // The member gets no response.
         counts.left = counts.left.saturating_sub(1);

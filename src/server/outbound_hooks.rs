@@ -4,8 +4,8 @@
 //! link the module.
 
 use crate::error::ProtocolError;
-use crate::framing::LineKind;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
+use crate::framing::{LineDecoder, LineKind};
 use crate::json::{Json, Kind, Member, Scanner, Span, Str};
 use crate::peer::Peer;
 use crate::peer::lifecycle::role;
@@ -30,9 +30,11 @@ pub(crate) struct OutboundHooks {
     pub(super) on_response: fn(&mut ServerState<'_>, &[u8], &Scanner, &mut Spans) -> Option<Received>,
 
     /// Handles a line that is unreadable, or a message without a valid `method` that has neither a result nor an error.
-    /// The third argument is the id of the line. Returns `None` if the line is not a response to an outbound request of
-    /// the current session.
-    pub(super) on_invalid_line: fn(&mut ServerState<'_>, &Scanner, &[u8], LineKind) -> Option<Received>,
+    /// Returns `None` if the line is not a response to an outbound request of the current session.
+    pub(super) on_invalid_line: fn(&mut ServerState<'_>, &LineDecoder<'_>, LineKind) -> Option<Received>,
+
+    /// Handles a batch member without a valid `method` that has neither a result nor an error, like `on_invalid_line`.
+    pub(super) on_invalid_member: fn(&mut ServerState<'_>, &Scanner, &[u8]) -> Option<Received>,
 
     /// Handles progress, and `notifications/roots/list_changed` of a client that declared this notification. Returns
     /// `None` for any other notification.
@@ -62,7 +64,10 @@ pub(crate) struct OutboundHooks {
 /// these hooks.
 pub(super) const OUTBOUND_HOOKS: &OutboundHooks = &OutboundHooks {
     on_response,
-    on_invalid_line,
+    on_invalid_line: |state, input, line| end_invalid(state, input.scanner(), input.intact_id(), line),
+    on_invalid_member: |state, scanner, line| {
+        end_invalid(state, scanner, scanner.span(Member::Id).bytes(line), LineKind::Message)
+    },
     on_notification,
     event,
     on_deadline,
@@ -102,7 +107,8 @@ fn on_response(
     Some(state.finish(ticket, kind))
 }
 
-fn on_invalid_line(
+/// Fails the outbound request with this id, if the line or batch member is a response.
+fn end_invalid(
     state: &mut ServerState<'_>,
     scanner: &Scanner,
     id: &[u8],

@@ -158,8 +158,7 @@ impl Server<'_> {
             _ => None,
         };
         // A response to a request of the server needs no space.
-        let ended = invalid_hook
-            .and_then(|hooks| (hooks.on_invalid_line)(state, input.scanner(), input.intact_id(), line));
+        let ended = invalid_hook.and_then(|hooks| (hooks.on_invalid_line)(state, input, line));
         let needs_space = match class {
             _ if ended.is_some() => false,
             // A cancellation may end the request to which pending messages belong. Send these messages first.
