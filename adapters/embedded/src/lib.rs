@@ -85,7 +85,56 @@
 //! }
 //! ```
 //!
-//! Features:
+//! # A client
+//!
+//! A client needs the same loop. After [`PumpStatus::NewSession`], because the server has restarted, and after
+//! [`PumpStatus::Closed`], the client connects again if the caller calls one of two methods:
+//!
+//! - `Client::reconnect` fails each request in flight with an event. Subscriptions and tasks of `2026-07-28` continue.
+//! - `Client::reset` drops all requests without events. The application must then also forget its tickets.
+//!
+//! ```
+//! use mcp_proto::client::{ClientConfig, Event, Options, Slot};
+//! use mcp_proto::{Client, ConfigError, Millis, Outcome};
+//! use mcp_proto_embedded::{Link, Pump, PumpStatus};
+//!
+//! static CONFIG: ClientConfig = ClientConfig::new("panel", "1.0.0");
+//!
+//! fn main_loop(uart: &mut dyn Link, now: fn() -> Millis, show: fn(&str)) -> Result<(), ConfigError> {
+//!     // `rx` must hold the longest response of the server, and `text` 16 bytes for each slot.
+//!     let (mut rx, mut tx, mut slots, mut text) = ([0; 1024], [0; 768], [Slot::EMPTY; 1], [0; 16]);
+//!     let mut client = Client::new(&CONFIG, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text);
+//!     let mut pump = Pump::new().session_marks();
+//!     loop {
+//!         match pump.step(&mut client, uart, now()) {
+//!             PumpStatus::Event => match client.event() {
+//!                 Some(Event::Connected(_)) => {
+//!                     _ = client.call_json("temperature", "{}", Options::DEFAULT);
+//!                 }
+//!                 Some(Event::Response(response)) => match response.outcome() {
+//!                     Outcome::Result(result) => {
+//!                         let content = result.get("structuredContent");
+//!                         show(content.and_then(|content| content.get("celsius")?.number()).unwrap_or("?"));
+//!                     }
+//!                     // An error of the server, or a failure such as a timeout or a restart of the server.
+//!                     _ => show("?"),
+//!                 },
+//!                 _ => {}
+//!             },
+//!             PumpStatus::NewSession => client.reconnect(),
+//!             // The server does not respond, or the link is closed.
+//!             PumpStatus::Closed => {
+//!                 pump.new_session();
+//!                 client.reconnect();
+//!             }
+//!             PumpStatus::Idle(_) => { /* sleep until an interrupt or the deadline */ }
+//!             _ => {}
+//!         }
+//!     }
+//! }
+//! ```
+//!
+//! # Features
 //!
 //! - `defmt` and `log` enable log messages for link errors, new sessions and closed connections, through the crate of
 //!   the same name. `defmt` also implements `defmt::Format` for [`PumpStatus`] and for types of `mcp_proto`, such as

@@ -129,7 +129,8 @@ impl Pump {
     ///
     /// When a mark arrives, the pump drops the buffered input before the mark, and returns
     /// [`PumpStatus::NewSession`]. The caller must then reset the machine. The mark that the pump sends reports a
-    /// restart of this end to the peer.
+    /// restart of this end to the peer. If the first input is the rest of a line that the peer began before this end
+    /// started, the machine discards this line.
     ///
     /// A serial line has no connections. Without marks, requests of a disconnected client are still in flight when the
     /// next client starts.
