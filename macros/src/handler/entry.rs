@@ -1,6 +1,6 @@
 //! Generates a handler's entry for the server's catalog of tools, prompts, resources and completions.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
@@ -124,7 +124,7 @@ impl Handler {
             })?;
             let variable = name.unraw().to_string();
             if !names.contains(&variable) {
-                return Err(Error::new(name.span(), format!("the template has no variable `{variable}`")));
+                return Err(no_variable(name.span(), &variable, &names));
             }
         }
         let (root, name, methods) = (&self.root, self.name(), self.methods()?);
@@ -162,10 +162,12 @@ impl Handler {
         let argument = attributes.argument.as_ref().ok_or_else(refuse)?;
         let reference = match (&attributes.prompt, &attributes.uri) {
             (Some(prompt), None) => quote!(Prompt(#prompt)),
-            (None, Some(uri)) if variables(uri)?.contains(&argument.value()) => quote!(Resource(#uri)),
-            (None, Some(_)) => {
-                let reason = format!("the template has no variable `{}`", argument.value());
-                return Err(Error::new(argument.span(), reason));
+            (None, Some(uri)) => {
+                let names = variables(uri)?;
+                if !names.contains(&argument.value()) {
+                    return Err(no_variable(argument.span(), &argument.value(), &names));
+                }
+                quote!(Resource(#uri))
             }
             _ => return Err(refuse()),
         };
@@ -174,6 +176,16 @@ impl Handler {
             argument: #argument,
         })))
     }
+}
+
+/// Returns the error of a name that is no variable of the template. Lists the variables.
+fn no_variable(span: Span, name: &str, names: &[String]) -> Error {
+    let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    let known = match names.is_empty() {
+        true => "the URI has no variables, such as `{name}`".to_owned(),
+        false => format!("its variables are {}", names.join(", ")),
+    };
+    Error::new(span, format!("the template has no variable `{name}`; {known}"))
 }
 
 /// Returns the names of the variables of a URI template. Fails if a brace has no counterpart.

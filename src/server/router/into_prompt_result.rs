@@ -20,6 +20,12 @@ use crate::server::router::failure::HandlerError;
     note = "return a text, a list of `(Role, text)`, `PromptMessages`, or a `Result` of one of these; the error of a \
             `Result` is a text or a `server::Failure`, into which `?` converts every error"
 )]
+#[cfg_attr(
+    not(feature = "alloc"),
+    diagnostic::on_unimplemented(
+        note = "`String`, `Vec`, `Box` and `Cow` need the feature `alloc` of `mcp-proto`"
+    )
+)]
 pub trait IntoPromptResult {
     /// Responds with this value to a request for a prompt.
     fn respond(self, reply: Reply<'_>);

@@ -21,6 +21,12 @@ use crate::server::router::into_tool_result::{IntoToolResult, Structured};
             of a `Result` is a text or a `server::Failure`, into which `?` converts every error",
     note = "the `T` of a `Structured<T>` derives `serde::Serialize`"
 )]
+#[cfg_attr(
+    not(feature = "alloc"),
+    diagnostic::on_unimplemented(
+        note = "`String`, `Vec`, `Box` and `Cow` need the feature `alloc` of `mcp-proto`"
+    )
+)]
 pub trait IntoResourceResult {
     /// The default media type of the contents, if the Rust type implies one.
     const MIME_TYPE: Option<&'static str> = None;

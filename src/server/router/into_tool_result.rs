@@ -26,6 +26,12 @@ use crate::server::router::failure::HandlerError;
             `Result` is a text or a `server::Failure`, into which `?` converts every error",
     note = "the `T` of a `Structured<T>` derives `Schema` and `serde::Serialize`"
 )]
+#[cfg_attr(
+    not(feature = "alloc"),
+    diagnostic::on_unimplemented(
+        note = "`String`, `Vec`, `Box` and `Cow` need the feature `alloc` of `mcp-proto`"
+    )
+)]
 pub trait IntoToolResult {
     /// The output schema of the tool, as JSON text.
     const OUTPUT_SCHEMA: Option<&'static str> = None;
