@@ -11,7 +11,8 @@ use crate::time::Millis;
 /// The enum is exhaustive on purpose, because a new variant requires a change in the loop of every caller.
 #[derive(Debug)]
 pub enum Action<'a> {
-    /// Write bytes, read bytes, or both, and then poll again. Poll no later than at the deadline.
+    /// Write bytes, read bytes, or both, and then poll again. If the machine has no bytes to write and no space for
+    /// reads, wait. In every case, poll no later than at the deadline.
     Io(Io<'a>),
     /// A pending event. Call `event()` to receive the event. Until this call, each poll returns this action again.
     Event,
@@ -28,9 +29,10 @@ pub trait Machine: sealed::Sealed {
     /// The caller must poll again after every action, and no later than at the deadline of [`Io`]. Extra polls are
     /// harmless.
     ///
-    /// The timeout of a request may expire while the application handles an event of a message. The machine then
-    /// extends the timeout once, by 100 milliseconds, because the caller may not have read the response yet. If the
-    /// timeout of a keep-alive ping expires during such an event, this timeout restarts.
+    /// The timeout of a request that this machine has sent may expire while the application handles an event of a
+    /// message. The machine then extends the timeout once, by 100 milliseconds, because the caller may not have read
+    /// the response yet. After the end of input or a shutdown, the machine extends no timeout. If the timeout of a
+    /// keep-alive ping expires during such an event, this timeout restarts.
     fn poll(&mut self, now: Millis) -> Action<'_>;
 }
 
@@ -69,7 +71,7 @@ pub(crate) enum PollStep {
     Event,
     /// The connection has ended.
     Closed,
-    /// The caller must move bytes, and poll again by this time.
+    /// The caller must move bytes or wait, and then poll again, no later than at this time. `None`: no deadline.
     Io(Option<Millis>),
 }
 

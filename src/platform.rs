@@ -1,7 +1,7 @@
 //! Code that depends on the target or the compiler: division, byte moves, and hints for the layout of code.
 //!
-//! Each operation on data has several implementations with the same results. Every target compiles all
-//! implementations, and the tests compare the results.
+//! [`divide`], [`copy`] and [`move_down`] have several implementations with the same results. Every target compiles
+//! all implementations, and the tests compare the results.
 #![allow(
     clippy::as_conversions,
     reason = "a remainder is less than its 32-bit divisor, and a word has 32 bits"
@@ -14,20 +14,21 @@ pub(crate) const BARE_METAL: bool = cfg!(target_os = "none");
 
 /// Whether a bare-metal processor reads an unaligned word with one instruction.
 ///
-/// The value is true for ARM processors with atomic operations, which `cfg` can detect: the Cortex-M3 and later, but
-/// not the Cortex-M0. The value is also true for a Cortex-M23, although this processor reads only aligned words.
+/// The value is true for 32-bit ARM processors with atomic operations, which `cfg` can detect. The Cortex-M3 and the
+/// Cortex-M4 have these operations, but the Cortex-M0 does not. The value is also true for a Cortex-M23, although this
+/// processor reads only aligned words.
 pub(crate) const UNALIGNED_WORDS: bool =
     BARE_METAL && cfg!(all(target_arch = "arm", target_has_atomic = "32"));
 
 /// Whether a bare-metal processor divides 32 bits with one instruction.
 ///
-/// The value is true for ARM processors since the Cortex-M3. The value is also true for 32-bit RISC-V, although cores
-/// without the extension M cannot divide.
+/// The value is true for the ARM processors of [`UNALIGNED_WORDS`]. The value is also true for 32-bit RISC-V, although
+/// cores without the extension M cannot divide.
 const DIVIDES_WORDS: bool = UNALIGNED_WORDS || BARE_METAL && cfg!(target_arch = "riscv32");
 
 /// Marks a branch as rare: the compiler places its code away from the frequent code. Does nothing at run time.
 ///
-/// This is `core::hint::cold_path`, which the oldest supported compiler does not have.
+/// The function replaces `core::hint::cold_path`, which the oldest supported compiler does not have.
 #[cold]
 pub(crate) const fn cold_path() {}
 
@@ -101,7 +102,7 @@ pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
     }
 }
 
-/// Copies up to 32 bytes without a call of `memcpy`, and more bytes in a loop.
+/// Copies with [`copy_few`], or in a loop if `copy_few` cannot copy.
 #[inline]
 fn copy_by_ends(target: &mut [u8], source: &[u8]) {
     if !copy_few(target, source) {

@@ -119,7 +119,7 @@ fn request(peer: &mut dyn Peer, method: &str, params: &str) -> Result<String, i3
     }
 }
 
-/// A tampered cursor selects a list entry, or causes an error.
+/// With a tampered cursor, the page starts at an entry of the list, or the request fails.
 #[test]
 fn tampered_cursor_selects_an_entry_or_is_rejected() {
     let mut server = server();

@@ -9,7 +9,7 @@ static RESOURCES: Resources = Resources::new(&[Resource::new("r:r", "r")]);
 static PROMPTS: Prompts = Prompts::new(&[Prompt::new("p")]);
 static CONFIG: ServerConfig = ServerConfig::new("server", "1.0.0").features(&[&TOOLS, &RESOURCES, &PROMPTS]);
 
-/// Returns the length of the server's response to a request with the id 1, with its newline.
+/// Returns the length of the server's response to a request with the id 1. The newline counts.
 fn length(is_stateless: bool, method: &str, params: &str) -> usize {
     let (mut rx, mut tx) = ([0; 4096], [0; 4096]);
     let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();

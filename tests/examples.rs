@@ -251,7 +251,7 @@ impl ServerProcess {
         line
     }
 
-    /// Responds to the server request in this line.
+    /// Responds to the server request in the line `asked`. Expects a line that contains `expected`.
     pub(crate) fn respond(&mut self, asked: &str, answer: &str, expected: &str) {
         let id = asked.split(r#""id":"#).nth(1).and_then(|rest| rest.split(',').next()).unwrap();
         self.send(&format!(r#""id":{id},{answer}"#), &[expected]);

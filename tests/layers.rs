@@ -20,7 +20,7 @@ fn imports(source: &str) -> Vec<&str> {
     for line in code_lines {
         for (at, _) in line.match_indices("crate::") {
             let (before, path) = (&line[..at], &line[at + "crate::".len()..]);
-            // `$crate` in a macro is not an import.
+            // `$crate` in a macro is not an import, and neither is a path in a string.
             if before.ends_with('$') || before.matches('"').count() % 2 == 1 {
                 continue;
             }

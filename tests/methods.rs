@@ -27,16 +27,17 @@ const TASK_NOTIFICATIONS: &[Method] = &[methods::TASKS_STATUS, methods::TASKS];
 /// Methods that clients support only as raw requests or raw notifications.
 const CLIENT_RAW: &[Method] = &[methods::TASKS_LIST, methods::ELICITATION_COMPLETE];
 
-/// The features of the server: all that handle methods of the specification.
 static TOOLS: Tools = Tools::new(&[Tool::new("t", "{}")]).list_changed();
 static SKILLS: Skills = Skills::new(&[]).directory_read();
 static RESOURCES: Resources = Resources::dynamic_list().list_changed().subscribe();
 static PROMPTS: Prompts = Prompts::dynamic_list().list_changed();
 static TASKS: Tasks = Tasks::new().list();
+/// The features of the server: all that handle methods of the specification.
 static FEATURES: [&dyn Feature; 8] =
     [&TOOLS, &SKILLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions, &Logging, &TASKS];
 
-/// Moves bytes in both directions. Returns `false` if the machine has no event and no byte moved.
+/// Polls once, and moves bytes in both directions. Returns `true` if a byte moved, or if the machine has an event or is
+/// closed.
 fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     let Action::Io(io) = machine.poll(Millis(0)) else { return true };
     exchange(io, input, output)

@@ -59,7 +59,8 @@ pub enum ProtocolError {
     WrongJsonRpcVersion,
     /// An invalid or missing id.
     ///
-    /// The id of a request is neither a string nor an integer, or a response has no valid id.
+    /// The id of a request is neither a string nor an integer, or a response has no valid id. For an error response
+    /// without a valid id, see [`ErrorWithoutId`](ProtocolError::ErrorWithoutId).
     InvalidId,
     /// A request id that is longer than the limit.
     IdTooLong {
@@ -94,11 +95,12 @@ pub enum ProtocolError {
         /// has no [subscription buffer](crate::Server::subscription_buffer).
         limit: usize,
     },
-    /// A cursor that this server did not issue.
+    /// A cursor that the receiver of the request did not issue.
     BadCursor,
-    /// A request before the end of the handshake.
+    /// A request before `initialize`. With [`strict_handshake`](crate::server::ServerConfig::strict_handshake), also a
+    /// request before `notifications/initialized`.
     NotInitialized,
-    /// An `initialize` request in an open session.
+    /// An `initialize` request in a batch, or in an open session that the server does not restart.
     AlreadyInitialized,
     /// A request for an unsupported revision. The error response names the supported revisions.
     UnsupportedRevision,
@@ -133,14 +135,17 @@ pub enum ProtocolError {
     ///
     /// The machine emits no event: see [`is_late`](ProtocolError::is_late).
     LateProgress,
-    /// A progress notification without a request in flight that accepts progress.
+    /// A progress notification whose token does not belong to a request that asked for progress.
     UnknownProgress,
-    /// A notification of a subscription that has ended.
+    /// A notification for a subscription, or for another request, that has ended.
     ///
-    /// In most cases, the notification crossed the cancellation. The machine emits no event: see
+    /// In most cases, the notification crossed the cancellation of the request. The machine emits no event: see
     /// [`is_late`](ProtocolError::is_late).
     LateNotification,
-    /// A subscription notification without an acknowledged open subscription.
+    /// A notification that matches no open subscription.
+    ///
+    /// A change notification before the acknowledgment of its subscription, and a second acknowledgment, also match no
+    /// subscription.
     UnknownSubscription,
     /// A notification without a meaning for this role or revision.
     UnknownNotification,
@@ -187,7 +192,7 @@ impl ProtocolError {
     }
 
     /// Returns whether the message is *late*: its request has ended. Messages of the two peers can cross, so a late
-    /// message is no error of the peer.
+    /// message is no error of the peer. A cancellation of a request that never existed also counts as late.
     ///
     /// The machine emits no event for such a message. The machine reports the message to the
     /// [observer](crate::Observer) and, with the feature `alloc`, counts the message: `Server::late_messages`,

@@ -7,11 +7,12 @@ error_values! {
     pub enum SendError {
         /// Too little free space in the transmit buffer. The event `Writable` reports when to try again.
         Busy = "the transmit buffer has too little space",
-        /// An ended request or task.
+        /// A request or task that has ended, or that the called method cannot use.
         ///
-        /// A response, a cancellation, a timeout or the end of the connection has ended the request, for example.
+        /// For example, a response, a cancellation, a timeout or the end of the connection has ended the request, or
+        /// the request is not deferred.
         Gone = "the request has ended",
-        /// No free slot for a request in flight.
+        /// No free slot for a request in flight, or an id that does not fit into the text of a slot.
         Full = "all slots for requests in flight are taken",
         /// No session, an incomplete handshake, a closing connection, or a request of another session than the current
         /// one.
@@ -30,7 +31,7 @@ error_values! {
         /// A notification that the peer does not expect.
         ///
         /// For example, the peer did not request the notification, the progress has not increased, or the level of the
-        /// message is too low.
+        /// log message is too low.
         NotWanted = "the peer did not request the notification",
     }
 }

@@ -20,7 +20,8 @@ error_values! {
         Description = "the frontmatter must have a description of 1 to 1024 characters",
         /// The path of a file is not valid, or occurs twice.
         Path = "the path of a file must be unique, relative, valid in a URI, and without escaped dots, slashes and backslashes",
-        /// The skill has more than 512 files or more than 16 MiB, the limits of the specification.
+        /// The skill has more than 512 files, including `SKILL.md`, or more than 16 MiB. These are the limits of the
+        /// specification.
         TooLarge = "a skill has at most 512 files and 16 MiB",
         /// The skill is in the folder of another skill.
         Nested = "the skill is in the folder of another skill",

@@ -3,8 +3,8 @@
 use crate::framing::LineDecoder;
 use crate::platform::shift;
 
-/// Minimum read space, in bytes, of a buffer that has just grown. A lower limit of the buffer takes precedence. A read
-/// that fills the space doubles a buffer that is smaller than [`MAX_READ_AHEAD`].
+/// Minimum read space, in bytes, of a buffer that has just grown, unless the limit of the buffer leaves less space. A
+/// read that fills the space doubles a buffer that is smaller than [`MAX_READ_AHEAD`].
 pub(super) const READ_AHEAD: usize = 1024;
 
 /// Size, in bytes, from which a filled buffer no longer doubles. Smaller buffers double, because larger reads need
@@ -100,7 +100,7 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Returns the read space in bytes, without growing the buffer.
+    /// Returns the number of bytes that the buffer can receive at its current size.
     #[inline]
     fn read_space(&self) -> usize {
         self.buffer.bytes().len().saturating_sub(self.end)

@@ -13,14 +13,14 @@ impl Flags {
     /// The decoder has skipped a byte order mark at the start of the current line. The decoder skips only one mark per
     /// line.
     pub(super) const BYTE_ORDER_MARK: Flags = Flags(4);
-    /// The machine removes chunks of a string from inside the current line.
+    /// The machine emits a string of the current line in chunks, and removes each emitted chunk from the line.
     pub(super) const CHUNKED: Flags = Flags(8);
-    /// The machine has emitted chunks of the current line, but the line is not the expected call.
+    /// The machine has emitted chunks of a line, but duplicate members have replaced the tool call or its argument.
     /// [`LineDecoder::take_aborted`](super::LineDecoder::take_aborted) has not reported this yet.
     pub(super) const ABORTED: Flags = Flags(16);
     /// A part of the current line was removed before the release of the line.
     pub(super) const SHORTENED: Flags = Flags(Flags::BYTE_ORDER_MARK.0 | Flags::CHUNKED.0);
-    /// All flags of the current line.
+    /// All flags that the start of a new line removes.
     pub(super) const LINE: Flags = Flags(Flags::DISCARDING.0 | Flags::SHORTENED.0);
     /// The current line may be complete without another byte.
     pub(super) const MAY_END: Flags = Flags(Flags::ENDED.0 | Flags::DISCARDING.0);

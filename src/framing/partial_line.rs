@@ -6,7 +6,7 @@ use crate::json::Span;
 use crate::platform::shift;
 
 impl LineDecoder<'_> {
-    /// Returns whether an incomplete line fills the buffer. Always returns `false` in message mode.
+    /// Returns whether an incomplete line fills the buffer up to its limit. Always returns `false` in message mode.
     pub(crate) fn is_full(&self) -> bool {
         let is_incomplete = self.line.is_none() && self.message_framing.is_none();
         is_incomplete && !self.is_discarding() && self.start == 0 && self.end >= self.buffer.limit()
@@ -69,7 +69,8 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Records that the current line, whose chunks the machine has emitted, is not the expected call.
+    /// Records that duplicate members of the current line have replaced the tool call, or the argument, whose chunks
+    /// the machine has emitted.
     pub(crate) fn abort_chunks(&mut self) {
         self.flags.remove(Flags::CHUNKED);
         self.flags.add(Flags::ABORTED);

@@ -35,8 +35,8 @@ pub(crate) enum PartialEntry<'t> {
     Member { name: &'t [u8], value: &'t [u8] },
 }
 
-/// Returns the next entry of an object. Returns `None` if the closing brace, or the start of the member's value,
-/// has not arrived.
+/// Returns the next entry of an object. Returns `None` if neither the closing brace nor the start of the next member's
+/// value has arrived.
 pub(crate) fn next_entry(text: &[u8]) -> Option<PartialEntry<'_>> {
     let (first, tail) = next_element_start(text)?.split_first()?;
     if *first == b'}' {

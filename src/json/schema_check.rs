@@ -55,8 +55,8 @@ impl core::error::Error for SchemaViolation {}
 ///
 /// The function ignores all other references and keywords, such as `pattern` and `format`. Beside `patternProperties`,
 /// the function also ignores `additionalProperties`. The function applies at most 65536 schemas, and at most 128 nested
-/// schemas, and accepts the parts of the value beyond these limits. The function is for tests: a value that passes may
-/// still violate the schema.
+/// schemas. Beyond these limits, the function accepts each part of the value whose schema is not `false`. The function
+/// is for tests: a value that passes may still violate the schema.
 ///
 /// ```
 /// use mcp_proto::json::Json;
@@ -315,7 +315,8 @@ fn decimal(value: Json<'_>) -> Option<Decimal> {
 }
 
 fn is_kind(value: Json<'_>, kind: Str<'_>) -> bool {
-    // A `Decimal` has no trailing zeros. Digits that `Decimal` cuts off do not count.
+    // A `Decimal` has no trailing zeros, so a whole number has no negative exponent. Digits that `Decimal` cuts off do
+    // not count.
     let is_whole = || decimal(value).is_none_or(|number| number.exponent() >= 0);
     match value.kind() {
         Kind::Null => kind == "null",

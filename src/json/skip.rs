@@ -88,8 +88,8 @@ pub(super) fn split(bytes: &[u8], length: usize) -> (&[u8], &[u8]) {
     bytes.split_at_checked(length).unwrap_or((bytes, &[]))
 }
 
-/// Returns the bytes after `prefix`, or `None` if `bytes` do not start with it. The slice methods of
-/// `core` would link panic code into small builds.
+/// Returns the bytes after `prefix`, or `None` if `bytes` do not start with it. The method `strip_prefix` of slices
+/// would link panic code into small builds.
 #[inline]
 pub(super) fn after_prefix<'b>(bytes: &'b [u8], prefix: &[u8]) -> Option<&'b [u8]> {
     let (head, tail) = bytes.split_at_checked(prefix.len())?;

@@ -21,7 +21,7 @@ const CAPACITY: usize = 128;
 /// ```
 ///
 /// # Errors
-/// Returns an error if the value has no JSON form, or if the buffer cannot grow.
+/// Returns an error if the value has no JSON form, if the `Serialize` of the value fails, or if the buffer cannot grow.
 pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, EncodeError> {
     // Most texts are short, and a `Buffer` would start with a much larger allocation.
     let mut bytes = Vec::with_capacity(CAPACITY);

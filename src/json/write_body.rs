@@ -8,8 +8,8 @@ use super::writer::Writer;
 /// more entry: a function for calls by value, which nothing calls. This function takes 14 to 24 bytes of flash for each
 /// closure.
 pub(crate) trait WriteBody {
-    /// Writes the part. Returns `false` if the part is not valid. A caller whose parts are always valid ignores the
-    /// result.
+    /// Writes the part. Returns `false` if the closure reports that the part is not valid. A caller that validates the
+    /// output itself, or whose parts are always valid, ignores the result.
     fn write(&mut self, out: &mut Writer<'_>) -> bool;
 }
 
@@ -19,8 +19,8 @@ impl<V: Validity, F: FnMut(&mut Writer<'_>) -> V> WriteBody for F {
     }
 }
 
-/// The return type of a closure that writes: `bool` for whether the output is valid, or `()` if the output is always
-/// valid.
+/// The return type of a closure that writes: `bool` for whether the output is valid, or `()` for a closure that never
+/// reports invalid output.
 pub(crate) trait Validity: Copy {
     fn is_valid(self) -> bool;
 }

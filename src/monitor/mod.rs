@@ -1,8 +1,9 @@
 //! `Monitor`: reads both directions of a dialogue, and reports violations of the specification.
 //!
 //! A monitor is a passive state machine without I/O. The caller passes the bytes or the lines of the client and of the
-//! server, each with its time. The monitor sends nothing. The monitor reports each [`Violation`] with its [`Rule`], and
-//! blames the side that sent the message. The monitor knows all revisions. One connection may use both eras.
+//! server, each with its time. The monitor sends nothing. The monitor reports each [`Violation`] with its [`Rule`] and
+//! the side at fault: the sender of the message, or the server that left a request unanswered. The monitor knows all
+//! revisions. One connection may use both eras.
 //!
 //! The caller must pass a message before the receiver gets the message, so that a response never precedes its request.
 //!
@@ -147,9 +148,9 @@ impl Monitor {
     /// also checks the message.
     ///
     /// At the end of the server's stream, each request of the client without a response is a violation. Cancelled
-    /// requests and subscriptions need no response. No request needs a response if the client's stream ended first,
-    /// because the end of the client's stream ends the session. No request needs a response after an unread message,
-    /// because this message may be the response.
+    /// requests, subscriptions, and requests that the server may have refused in an error without an id need no
+    /// response. No request needs a response if the client's stream ended first, because the end of the client's stream
+    /// ends the session. No request needs a response after an unread message, because this message may be the response.
     pub fn end(&mut self, sender: Sender, now: Millis) -> Vec<Violation> {
         let mut found = Vec::new();
         let party = self.dialogue.party(sender);

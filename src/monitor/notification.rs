@@ -201,7 +201,8 @@ impl Monitor {
     }
 
     /// Returns whether a notification may belong to a subscription that was cancelled within the race window, and whose
-    /// id another request has used again. An unread message may also be a subscription or its acknowledgment.
+    /// id another request has used again. Also returns `true` after an unread message, because that message may be the
+    /// subscription or its acknowledgment.
     fn is_unclear(&self, tag: Json<'_>, now: Millis) -> bool {
         self.dialogue.has_unread
             || self.dialogue.client.requests.crosses_cancellation(&requests::key(tag), now, self.race_window)
@@ -226,7 +227,8 @@ impl Monitor {
         }
     }
 
-    /// Forgets a list that has changed, and checks that the client has subscribed to the change.
+    /// Forgets the list of tools or prompts if that list has changed. If the change requires a subscription, checks
+    /// that the client has subscribed.
     fn change(&mut self, tag: Option<Json<'_>>, filter: &str, params: Json<'_>, report: &mut Report<'_>) {
         match filter {
             "toolsListChanged" => self.dialogue.tools = Catalog::default(),
@@ -264,7 +266,8 @@ impl Monitor {
     }
 }
 
-/// Returns the kinds of changes of a filter, and the entries of its lists, each with its kind.
+/// Returns the pairs of a kind of change and an entry that a filter contains. A kind that is `true` has an empty entry.
+/// A kind that is a list, such as `resourceSubscriptions`, has one pair for each element.
 fn filter_entries(filter: Json<'_>) -> BTreeSet<(String, String)> {
     let entries = |(kind, value): (Str<'_>, Json<'_>)| {
         let whole = value.boolean().filter(|is_on| *is_on).map(|_| String::new());

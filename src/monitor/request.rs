@@ -224,7 +224,7 @@ impl Monitor {
             let found = missing_for_input(&request.method, params, declared, revision);
             missing = missing.or(found.map(|path| (Sender::Client, path.to_string())));
         }
-        // A stateless client may try a method without discovery.
+        // A stateless client may try any method. If the capability is missing, the server responds with an error.
         if let Some((side, path)) = missing.filter(|_| !request.is_stateless) {
             report.add(Rule::Capability, format!("the {} has not declared `{path}`", side.name()));
         }
@@ -280,7 +280,8 @@ impl Monitor {
         self.dialogue.has_subscribed |= request.method == methods::RESOURCES_SUBSCRIBE.name;
         if let (Some(level), false) = (request.level, request.is_stateless) {
             self.dialogue.level = self.dialogue.level.map(|earlier| earlier.min(level));
-            // The last of several requests in flight decides the level, but their order on the server is unknown.
+            // The last of several requests in flight decides the level, but their order on the server is unknown. Each
+            // of them therefore gets the lowest level.
             request.level = Some(self.dialogue.client.requests.lower_levels(level));
         }
         if report.sender != Sender::Client || request.flaw.is_some() {

@@ -109,17 +109,17 @@ pub(super) struct Subscription {
 pub(super) enum Lookup {
     InFlight,
     Finished,
-    /// Only the type of the id differs.
+    /// A request has this id with the other type: a string instead of a number, or the reverse.
     OtherType,
     Unknown,
     /// Entries may be missing, so the lookup proves nothing.
     Unclear,
 }
 
-/// A cancelled request whose id another request has used again.
+/// A request that was [freed](Request::freed_at), and whose id another request has used again.
 #[derive(Debug)]
 struct Replaced {
-    /// The time of the cancellation.
+    /// The time at which the request was freed.
     at: Millis,
     /// Whether the monitor cannot attribute the responses with this id to one of the requests.
     is_unclear: bool,
@@ -133,9 +133,10 @@ pub(super) struct Requests {
     finished: BTreeMap<String, bool>,
     finished_tokens: BTreeSet<String>,
     task_tokens: BTreeSet<String>,
-    /// The last cancelled request of each id that a later request has used again.
+    /// The last [freed](Request::freed_at) request of each id that a later request has used again.
     replaced: BTreeMap<String, Replaced>,
-    /// Whether entries may be missing: a table has reached its limit, or the monitor has not read a message.
+    /// Whether entries may be missing: a table has reached its limit, or a message was too long or nested
+    /// too deeply for the monitor.
     is_incomplete: bool,
 }
 
@@ -160,8 +161,8 @@ impl Requests {
         self.finished.get(key) == Some(&true)
     }
 
-    /// Adds a request. The request replaces a cancelled request with the same id. For a second request with an id in
-    /// flight, adds one to the number of responses to come, and marks the earlier request as ambiguous.
+    /// Adds a request. The request replaces a [freed](Request::freed_at) request with the same id. For a second request
+    /// with an id in flight, adds one to the number of responses to come, and marks the earlier request as ambiguous.
     pub(super) fn insert(&mut self, key: String, request: Request) {
         if let Some(earlier) = self.in_flight.get(&key)
             && let Some(at) = earlier.freed_at()
@@ -201,15 +202,15 @@ impl Requests {
         Some(request)
     }
 
-    /// Returns whether a message may belong to a request that was cancelled within `window` before `now`, and whose id
-    /// another request has used again.
+    /// Returns whether a message may belong to a request that was [freed](Request::freed_at) within `window` before
+    /// `now`, and whose id another request has used again.
     pub(super) fn crosses_cancellation(&self, key: &str, now: Millis, window: Millis) -> bool {
         self.replaced.get(key).is_some_and(|replaced| now.since(replaced.at) <= window)
     }
 
-    /// Returns whether a response may belong to a cancelled request: see
-    /// [`crosses_cancellation`](Self::crosses_cancellation). Later responses with this id may then belong to either
-    /// request.
+    /// Returns whether a response may belong to an earlier request with this id: see
+    /// [`crosses_cancellation`](Self::crosses_cancellation). After such a response, this function also returns `true`
+    /// for later responses with this id, because they may belong to either request.
     pub(super) fn is_unclear_response(&mut self, key: &str, now: Millis, window: Millis) -> bool {
         let crosses = self.crosses_cancellation(key, now, window);
         self.replaced.get_mut(key).is_some_and(|replaced| {
@@ -222,7 +223,8 @@ impl Requests {
         self.in_flight.get_mut(key)
     }
 
-    /// Lowers the level of each `logging/setLevel` in flight to at most `level`. Returns the lowest of these levels.
+    /// Lowers the level of each `logging/setLevel` in flight to at most `level`. Returns the lowest of these levels, or
+    /// `level` if no such request is in flight.
     pub(super) fn lower_levels(&mut self, level: Level) -> Level {
         let requests = self.in_flight.values_mut().filter(|request| !request.is_stateless);
         let levels = requests.filter_map(|request| request.level.as_mut());
@@ -232,7 +234,7 @@ impl Requests {
         })
     }
 
-    /// Records that the monitor has not read a message, so that entries may be missing.
+    /// Records that entries may be missing, because a message was too long or nested too deeply for the monitor.
     pub(super) fn set_incomplete(&mut self) {
         self.is_incomplete = true;
     }

@@ -149,7 +149,7 @@ impl Monitor {
         if report.revision.is_none() && rule == Rule::UnknownMethodCode {
             return;
         }
-        // A server may define the codes from -32099 to -32000, for example for a busy server.
+        // A server may define the codes from -32099 to -32000, for example a code that reports that the server is busy.
         let is_other_refusal = matches!(code, -32700 | -32600 | -32099..=-32000);
         if code != i64::from(expected)
             && (!is_other_refusal || expected == code::UNSUPPORTED_PROTOCOL_VERSION)
@@ -175,7 +175,7 @@ impl Monitor {
         else {
             return false;
         };
-        // Without a session, the revision is unknown. A server may have its own methods.
+        // If the revision is unknown, the revision may have the method. A server may also have methods of its own.
         let is_known = || methods::ALL.iter().any(|method| method.name == request.method);
         if !self.is_proven(flaw, request, report)
             || flaw == Flaw::Method && (report.revision.is_none() || !is_known())

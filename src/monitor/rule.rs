@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Defines the rules and their list. The list is therefore always complete.
+/// Defines the rules and `Rule::ALL` from one table, so that `ALL` is always complete.
 macro_rules! rules {
     ($($(#[$doc:meta])* $rule:ident = $name:literal, $level:ident, $section:literal;)*) => {
         /// A rule of the specification.
@@ -160,7 +160,8 @@ rules! {
 
     /// A subscription begins with an acknowledgment of requested changes, and its notifications have its id.
     Subscription = "subscription", Must, "Subscriptions";
-    /// Only `tools/call`, `prompts/get` and `resources/read` may require input. The client has declared the capability.
+    /// Only `tools/call`, `prompts/get` and `resources/read` may require input. The client has declared the capability
+    /// that the requested input needs.
     InputRequired = "input-required", Must, "Multi round-trip requests";
 }
 

@@ -178,8 +178,8 @@ const TASK_MEMBERS: &[Member] = &[
 ];
 const TASK: Shape = Shape::Object(TASK_MEMBERS);
 
-/// The results that create a task. In `2025-11-25`, the task is a member; in the extension, the task is the result
-/// itself.
+/// The results that create a task. In `2025-11-25`, the task is a member. In the tasks extension, the task is the
+/// result itself.
 pub(super) const CREATED_TASK: [Shape; 2] = [Shape::Object(&[required("task", TASK)]), TASK];
 
 /// The result that requires input.

@@ -62,15 +62,15 @@ impl Party {
 pub(super) struct Catalog {
     /// The name of each entry, and the output schema as JSON if the entry has one.
     pub(super) names: BTreeMap<String, Option<String>>,
-    /// The length of all output schemas.
+    /// The total length of the stored output schemas.
     pub(super) schema_bytes: usize,
-    /// Whether all pages have arrived.
+    /// Whether all pages have arrived, and all their names are stored.
     pub(super) is_complete: bool,
     /// The cursor of the next page.
     pub(super) next_cursor: Option<String>,
     /// The end of the lifetime, from `ttlMs`.
     pub(super) expires: Millis,
-    /// Whether the server announced changes when the pages arrived.
+    /// Whether the server announced changes of this list when the pages arrived.
     pub(super) is_announced: bool,
 }
 
@@ -149,7 +149,8 @@ impl Dialogue {
     }
 
     /// Returns whether a side, or a stateless request in flight, has declared extensions or experimental features. Both
-    /// sides may then use unknown methods. An unread message may be such a declaration.
+    /// sides may then use unknown methods. Also returns `true` after an unread message, which may be such a
+    /// declaration.
     pub(super) fn has_extensions(&self) -> bool {
         let sides = [&self.client.capabilities, &self.server.capabilities, &self.discovered];
         let requests = self.client.requests.in_flight().map(|request| &request.capabilities);
@@ -172,7 +173,8 @@ impl Dialogue {
     }
 
     /// Returns whether the stored list of `tools` or `prompts` is current: it has not expired, or the server announces
-    /// changes. Any other list may have changed without a notification, and an unread message may be a notification.
+    /// changes. Any other list may have changed without a notification. After an unread message, no list counts as
+    /// current, because that message may be the notification of a change.
     pub(super) fn is_current(&self, list: &str, request: &Request, now: Millis) -> bool {
         let catalog = if list == "tools" { &self.tools } else { &self.prompts };
         let is_valid = now < catalog.expires;

@@ -30,8 +30,8 @@ pub(super) enum Shape {
     Object(&'static [Member]),
     /// An object with a tag member. The value of the tag selects the row.
     Tagged(&'static str, &'static [Row]),
-    /// An object with a tag member. If the revision has the row, and the tag has the row's value, the object has the
-    /// members of the row. Otherwise, the object has the members in the last field.
+    /// An object that may have a tag member. If the revision has the row, and the tag has the row's value, the object
+    /// has the members of the row. Otherwise, the object has the members in the last field.
     Variant(&'static str, Row, &'static [Member]),
     /// An object of this shape with exactly one of these members.
     Exactly(&'static [&'static str], &'static Shape),

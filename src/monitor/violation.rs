@@ -1,4 +1,4 @@
-//! `Violation`: a rule that a message breaks.
+//! `Violation`: the breach of a rule, by a message or by a missing response.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -45,7 +45,7 @@ impl Sender {
 pub struct Violation {
     /// The rule.
     pub rule: Rule,
-    /// The revision of the message. `None` if no revision is known yet.
+    /// The revision of the message. `None` if the revision is unknown.
     pub revision: Option<Revision>,
     /// The side that broke the rule.
     pub sender: Sender,

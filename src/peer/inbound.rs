@@ -251,8 +251,8 @@ impl<R: Role> Peer<'_, R> {
         Some(ticket)
     }
 
-    /// Expires a deferred request, or ends a chunked request whose last piece does not fit. The peer can no longer
-    /// cancel the request, and the application can no longer respond.
+    /// Expires a deferred request, or ends a request whose response is chunked and has a last piece that does not fit.
+    /// The peer can no longer cancel the request, and the application can no longer respond.
     ///
     /// Queues the error response or the last piece until the transmit buffer has space.
     pub(crate) fn expire(&mut self, ticket: Ticket) {

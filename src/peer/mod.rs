@@ -82,8 +82,8 @@ impl LineEvent {
 
 /// State of a JSON-RPC endpoint.
 ///
-/// The byte fields are near the start, because Thumb byte loads encode only small offsets. The order leaves no padding
-/// between the fields.
+/// The byte fields are near the start, because Thumb byte loads encode only small offsets. The order leaves little
+/// padding between the fields.
 #[repr(C)]
 pub(crate) struct Peer<'b, R: Role> {
     pub(crate) now: Millis,

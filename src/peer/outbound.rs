@@ -173,7 +173,7 @@ impl<R: Role> Peer<'_, R> {
         }
     }
 
-    /// Fails a request. The next poll reports the failure.
+    /// Fails a request. A later poll reports the failure.
     pub(crate) fn fail_request(&mut self, ticket: Ticket, failure: RequestFailure) {
         self.in_flight.set_state(ticket, OutboundState::Failed(failure));
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));

@@ -1,4 +1,5 @@
-//! A timeout packed into four bytes. `outbound.rs` starts it, `slots/deadlines.rs` finds the expired requests.
+//! A timeout packed into four bytes. `outbound.rs` starts the timeout of a request, and `slots/deadlines.rs` finds the
+//! expired requests.
 #![allow(clippy::as_conversions, reason = "mantissa and exponent are cut to their bit widths")]
 
 use crate::platform::cold_path;

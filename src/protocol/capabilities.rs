@@ -58,7 +58,7 @@ impl ClientCapabilities {
     pub const SAMPLING: ClientCapabilities = ClientCapabilities(2);
     /// `elicitation` in form mode.
     ///
-    /// Before `2025-11-25`, this mode is the only mode. An empty object also declares this mode.
+    /// Before `2025-11-25`, this mode is the only mode. An empty object `elicitation` also declares this mode.
     pub const ELICITATION_FORM: ClientCapabilities = ClientCapabilities(4);
     /// `elicitation.url`
     pub const ELICITATION_URL: ClientCapabilities = ClientCapabilities(8);
@@ -80,7 +80,8 @@ impl ClientCapabilities {
         self
     }
 
-    /// Each capability with its members. A member has a bit of its own.
+    /// Each capability with its members. A member has a bit of its own. `elicitation` has no bit besides the bits of
+    /// its members. The member with the empty name only fills the array.
     const GROUPS: [Group; 3] = [
         ("roots", Self::ROOTS, [("listChanged", Self::ROOTS_LIST_CHANGED), ("", Self::NONE)]),
         ("sampling", Self::SAMPLING, [("context", Self::SAMPLING_CONTEXT), ("tools", Self::SAMPLING_TOOLS)]),
@@ -227,7 +228,8 @@ impl ServerCapabilities {
 
 /// Returns whether a value declares a capability.
 ///
-/// Such a value is an object or, from some implementations, `true`.
+/// Such a value is an object or `true`. Some implementations also write `true` for capabilities that are objects in the
+/// specification.
 pub(crate) fn is_declared(value: Option<Json<'_>>) -> bool {
     matches!(value.map(Json::bytes), Some([b'{', ..] | b"true"))
 }

@@ -1,7 +1,7 @@
 //! Table of the protocol's methods: revisions, senders, required capabilities.
 //!
-//! The server reads the revisions of a method from this table. A test compares the table with the official schemas, and
-//! generates the tables in `docs/protocol.md`. Proxies and routers can also use the table.
+//! The server reads the revisions of a method from this table. One test compares the table with the official schemas.
+//! Another test generates the table in `docs/protocol.md`. Proxies and routers can also use the table.
 //!
 //! Specification: every revision, *Schema*; the extensions *Tasks* and *Skills* of `2026-07-28`.
 

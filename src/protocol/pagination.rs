@@ -12,8 +12,8 @@ pub(crate) fn has_tail_space(out: &Writer<'_>) -> bool {
     out.remaining() >= TAIL.len()
 }
 
-/// Parses a cursor: a letter, and the index of the first entry. The letter shows that the cursor is opaque. Returns
-/// `None` if the cursor is not valid.
+/// Parses a cursor: a letter, and the index of the first entry of the page. The letter shows clients that the cursor is
+/// opaque. Returns `None` if the cursor is not valid.
 pub(crate) fn parse(cursor: Json<'_>) -> Option<u32> {
     match cursor.bytes() {
         [b'"', b'p', digits @ .., b'"'] if !matches!(digits, [b'0', ..]) => {
@@ -26,7 +26,7 @@ pub(crate) fn parse(cursor: Json<'_>) -> Option<u32> {
 /// The result of writing a page.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// Number of entries for which `entry` returned `Some(false)`.
+    /// Number of entries for which the closure `entry` of [`write()`] returned `Some(false)`.
     pub(crate) omitted: usize,
     /// Whether the list has a next page.
     pub(crate) has_next: bool,

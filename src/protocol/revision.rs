@@ -66,7 +66,8 @@ macro_rules! features {
 features! {
     /// The handshake `initialize`, its session, and `ping`.
     Handshake = V2024_11_05..=V2025_11_25,
-    /// Requests that a server sends as separate messages.
+    /// Requests that a server sends to its client as JSON-RPC requests. Later revisions use results instead: see
+    /// [`InputRequired`](Self::InputRequired).
     ServerRequests = V2024_11_05..=V2025_11_25,
     /// `resources/subscribe` and `resources/unsubscribe`.
     ResourceSubscriptions = V2024_11_05..=V2025_11_25,

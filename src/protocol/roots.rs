@@ -8,8 +8,8 @@ use crate::protocol::input::{Input, Sealed, To};
 use crate::protocol::methods;
 use crate::protocol::revision::Revisions;
 
-/// A request for the roots. The roots are the directories in which the server may work. [`RootsView::from_json`] reads
-/// the result.
+/// A request for the roots. The roots are the directories and files with which the server may work.
+/// [`RootsView::from_json`] reads the result.
 ///
 /// Specification: *Roots*.
 #[derive(Debug, Clone, Copy, Default)]
@@ -84,7 +84,7 @@ pub struct RootsView<'a> {
     elements: Elements<'a>,
 }
 
-/// A directory in which a server may work.
+/// A directory or file with which a server may work.
 #[derive(Debug, Clone, Copy)]
 pub struct RootView<'a> {
     uri: Str<'a>,
@@ -92,7 +92,7 @@ pub struct RootView<'a> {
 }
 
 impl<'a> RootsView<'a> {
-    /// Reads a result. Returns `None` if the result is not a result of `roots/list`.
+    /// Reads the result of `roots/list`. Returns `None` if the result has no array `roots`.
     #[must_use]
     pub fn from_json(result: Json<'a>) -> Option<RootsView<'a>> {
         let roots = result.get("roots").filter(|roots| roots.kind() == Kind::Array)?;
@@ -100,7 +100,7 @@ impl<'a> RootsView<'a> {
     }
 }
 
-/// Skips invalid roots.
+/// Skips elements that have no URI.
 impl<'a> Iterator for RootsView<'a> {
     type Item = RootView<'a>;
 

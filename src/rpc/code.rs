@@ -2,13 +2,14 @@
 
 /// The text is not JSON.
 pub const PARSE_ERROR: i32 = -32700;
-/// The JSON is not a valid message, or the receiver does not accept the message in its state.
+/// The message is not valid or exceeds a limit, or the receiver does not accept the message in its current state. Up to
+/// `2025-11-25` also: the request requires a capability that the client did not declare.
 pub const INVALID_REQUEST: i32 = -32600;
 /// The method does not exist, or its capability was not declared.
 pub const METHOD_NOT_FOUND: i32 = -32601;
 /// The parameters are invalid, or name a tool, prompt or resource that does not exist.
 pub const INVALID_PARAMS: i32 = -32602;
-/// The receiver failed.
+/// The receiver failed, or cannot process the request at this time. For example, too many requests are in flight.
 pub const INTERNAL_ERROR: i32 = -32603;
 /// The user rejected a request, such as a sampling request (up to `2025-11-25`).
 pub const USER_REJECTED: i32 = -1;

@@ -1,7 +1,7 @@
 //! HalfSipHash-1-3: a keyed 32-bit hash for ids that a peer chooses.
 //!
-//! J.-P. Aumasson and D. J. Bernstein published this hash together with SipHash. A peer that does not know the key
-//! cannot choose ids whose hashes collide.
+//! HalfSipHash is a variant of SipHash by J.-P. Aumasson and D. J. Bernstein. A peer that does not know the key cannot
+//! choose ids whose hashes collide.
 #![allow(clippy::as_conversions, reason = "a seed is split into two halves")]
 
 /// Incremental hasher.

@@ -10,7 +10,7 @@ pub(crate) fn is_id(value: Json<'_>) -> bool {
 }
 
 impl Scanner {
-    /// Returns the span of the `id` of the scanned message, or a missing span if this id is not valid.
+    /// Returns the span of the `id` of the scanned message. Returns a missing span if the id is missing or not valid.
     #[inline]
     pub(crate) fn valid_id(&self, line: &[u8]) -> Span {
         let id = self.span(Member::Id);
@@ -23,7 +23,8 @@ impl Scanner {
     }
 }
 
-/// Returns whether two ids are equal: same type and same value, regardless of string escapes.
+/// Returns whether two ids are equal. Two strings are equal if their decoded texts are equal. Two numbers are equal if
+/// they have the same text: `0` and `-0` are different ids.
 pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
     match (left.string(), right.string()) {
         (Some(left), Some(right)) => left == right,
@@ -32,8 +33,8 @@ pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
     }
 }
 
-/// Returns the number in the id of an outbound request. The id may be a string of digits, because some peers convert
-/// the number to a string. Returns `None` for an id that this side never issues.
+/// Returns the number of an outbound request from the id that the peer sends. The id may be a string of digits, because
+/// some peers convert the number to a string. Returns `None` for an id that is not such a number.
 pub(crate) fn issued_number(id: Json<'_>) -> Option<u64> {
     let digits = match id.bytes() {
         // This side issues no id with a leading zero, but `magnitude` would accept one.

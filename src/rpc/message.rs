@@ -145,10 +145,10 @@ pub(crate) enum Class {
     MalformedResponse,
     /// An error response without a valid id.
     ErrorWithoutId,
-    /// An invalid message that may be a request.
+    /// An invalid message that may receive an error response, because it may be a request or a batch.
     Invalid(Invalid),
     /// An invalid message that must not receive an error response: a message that looks like a response, or a message
-    /// with a wrong `jsonrpc` that looks like a notification.
+    /// without a valid `jsonrpc` that looks like a notification.
     Unanswerable(Invalid),
 }
 

@@ -134,7 +134,8 @@ fn only_possible_requests_are_answerable() {
     }
 }
 
-/// The index of the scanner covers few members without escapes. Any other object is searched.
+/// The scanner has an index only for an object with few members and without escapes in the names. Any other object is
+/// searched.
 #[test]
 fn picked_params_equal_those_of_a_search() {
     let many: String = (0..12).map(|number| format!(r#""{number}":{number},"#)).collect();

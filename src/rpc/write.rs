@@ -2,15 +2,15 @@
 
 use crate::json::{WriteBody, Writer};
 
-/// Writes `"method":…,"params":{…}`. Omits `params` if the closure writes nothing. Returns `false` if the parameters
-/// are not valid.
+/// Writes `"method":…,"params":{…}`. The closure `params` writes the parameters. If the closure writes nothing, the
+/// output has no member `params`. Returns `false` if the parameters are not valid.
 pub(crate) fn write_request(out: &mut Writer<'_>, method: &str, params: &mut dyn WriteBody) -> bool {
     out.field_string("method", method);
     write_object_member("params", out, params)
 }
 
-/// Writes a member that is an object. Omits the member if the closure writes nothing. Returns the result of the
-/// closure.
+/// Writes a member that is an object. The closure `members` writes the members of this object. If the closure writes
+/// nothing, the output does not contain the object. Returns the result of the closure.
 pub(crate) fn write_object_member(key: &str, out: &mut Writer<'_>, members: &mut dyn WriteBody) -> bool {
     let before = out.mark();
     out.begin_object_at(key);

@@ -18,7 +18,7 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Checks that a type with the same name is the same type.
+    /// Checks that a type with the same name is in the same module. A type of another module is a different type.
     ///
     /// # Panics
     /// The types are in different modules.
@@ -30,7 +30,7 @@ impl Definition {
     }
 }
 
-/// The maximum number of recursive types in one schema.
+/// The maximum number of recursive types in one schema, without the type of the schema itself.
 const MOST: usize = 16;
 
 /// The recursive types of a schema.

@@ -1,4 +1,5 @@
-//! Runtime support for derived decoders. These items are public because derived code uses them.
+//! Support for derived code: schemas at compile time, and decoders. These items are public because derived code uses
+//! them.
 
 use core::marker::PhantomData;
 
@@ -27,7 +28,8 @@ impl<T: Schema + ?Sized, const LENGTH: usize> Padded<T, LENGTH> {
 /// so the array has one of several lengths.
 ///
 /// # Panics
-/// The schema is longer than 32 KiB. The panic is a compile error.
+/// The schema is longer than 32 KiB, or its recursive types are not valid. For example, two recursive types of
+/// different modules have the same name. The panic is a compile error.
 #[must_use]
 #[expect(clippy::panic, reason = "the panic occurs only at compile time")]
 pub const fn padded_schema<T: Schema + ?Sized>() -> &'static str {
@@ -224,7 +226,7 @@ pub fn error<E: Error>(text: &'static str) -> E {
     E::custom(Unpadded(text))
 }
 
-/// A number, or an `Option` of a number.
+/// A number, or an `Option` of a number. `None` is within any bounds.
 #[diagnostic::on_unimplemented(
     message = "`range`, `minimum` and `maximum` are for numbers",
     label = "not for `{Self}`"
@@ -302,7 +304,7 @@ fn is_within<N: PartialOrd>(number: &N, minimum: Option<N>, maximum: Option<N>) 
     minimum.is_none_or(|minimum| *number >= minimum) && maximum.is_none_or(|maximum| *number <= maximum)
 }
 
-/// A string, or an `Option` of a string.
+/// A string, or an `Option` of a string. `None` is within any bounds.
 #[diagnostic::on_unimplemented(
     message = "`min_length` and `max_length` are for strings",
     label = "not for `{Self}`"
@@ -331,7 +333,7 @@ impl<T: Characters> Characters for Option<T> {
     }
 }
 
-/// A list or a map of variable length, or an `Option` of one.
+/// A list or a map of variable length, or an `Option` of one. `None` is within any bounds.
 #[diagnostic::on_unimplemented(
     message = "`min_items` and `max_items` are for lists and maps that have no fixed length",
     label = "not for `{Self}`"

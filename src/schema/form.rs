@@ -210,8 +210,8 @@ const fn longest_count(count: Option<usize>) -> Option<u32> {
     }
 }
 
-/// Limit of the magnitude of a bound in a form. A form omits a bound that reaches the limit, because such a bound comes
-/// from a type such as `i64`.
+/// Limit of the magnitude of a bound in a form. A form omits a bound that reaches the limit, because such a bound is
+/// usually the minimum or maximum of a type such as `i64`.
 const BOUND_LIMIT: u128 = 1 << 53;
 
 #[expect(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]

@@ -44,10 +44,11 @@
 //!
 //! # Accepted values
 //!
-//! - The decoder refuses duplicate members, except in maps. The decoder also refuses unknown members, unless the type
-//!   allows unknown fields.
+//! - The decoder refuses duplicates of known members, but accepts duplicates in maps. The decoder also refuses unknown
+//!   members, unless the type allows unknown fields.
 //! - `1.0` and `1e2` are integers, as in JSON Schema.
-//! - An [`Option`] may be missing or `null`.
+//! - A field of the type [`Option`] may be missing or `null`. If the field has the attribute `header`, the schema does
+//!   not permit `null`, but the decoder accepts `null`.
 //! - The schema does not contain the limits of a floating-point type, but the decoder refuses a number that the type of
 //!   the field cannot hold. The decoder compares bounds after the conversion. For example, an `f32` field reads
 //!   0.50000000001 as 0.5.
@@ -137,8 +138,8 @@
 //! ```
 //!
 //! Two types that contain each other do not compile (E0391, "cycle detected"), because each schema would need the
-//! other. An attribute on one of the fields breaks the cycle. The attribute does not change the decoder, but the
-//! schema is less precise:
+//! other. The attribute `schema` on one of the fields breaks the cycle. The attribute does not change the decoder, but
+//! the schema is less precise:
 //!
 //! ```
 //! # #[cfg(feature = "alloc")] {
@@ -193,8 +194,9 @@
 //! # }
 //! ```
 //!
-//! A map of any size needs no capacity: a [`Json`] keeps the text of the object, and the application reads its
-//! members in order. The decoder does not check the members, so the application must check the members:
+//! A field for a map of any size has the type [`Json`], which has no capacity: it borrows the text of the object. The
+//! application reads the members in order. The decoder does not check the members, so the application must check the
+//! members:
 //!
 //! ```
 //! use mcp_proto::ToolArguments;
@@ -220,8 +222,9 @@
 //! }
 //! ```
 //!
-//! A schema counts characters, and the capacity of a `String` counts bytes. The decoder refuses a string with more
-//! bytes. A character has up to four bytes, so a `max_length` of a quarter of the capacity avoids the difference.
+//! A schema counts characters, but the capacity of a `heapless::String` counts bytes. The decoder refuses a string with
+//! more bytes than the capacity, even if the schema permits its number of characters. A character has up to four bytes,
+//! so a `max_length` of a quarter of the capacity avoids the difference.
 //!
 //! # Sets, tuples, paths and addresses
 //!
@@ -307,7 +310,7 @@ pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole}
     note = "derive `ToolArguments` for a type in arguments, or `Schema` for a type in results, or describe the values with `#[tool(schema = …)]`"
 )]
 pub trait Schema {
-    /// The values that the decoder of this type accepts.
+    /// The description of the type's values.
     const NODE: Node;
 
     /// The JSON Schema as text, without the description of the type.
@@ -317,7 +320,8 @@ pub trait Schema {
     /// bytes to 32 KiB. A longer schema is a compile error.
     const JSON_SCHEMA: &'static str = derived::padded_schema::<Self>();
 
-    /// Returns the value of a missing field. Returns `None` if the field is required.
+    /// Returns the value of a missing field of this type that has no default. Returns `None` if such a field is
+    /// required.
     #[doc(hidden)]
     fn absent() -> Option<Self>
     where

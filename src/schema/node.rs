@@ -22,7 +22,7 @@ pub enum Node {
         /// The maximum.
         maximum: Whole,
     },
-    /// Any number.
+    /// A number, with or without a fraction.
     Number {
         /// The minimum, as JSON text.
         minimum: Option<&'static str>,
@@ -234,7 +234,7 @@ impl Node {
 
 /// A numeric bound from a derive attribute.
 ///
-/// The bounds of a float or a `Decimal` must be literals with a decimal point:
+/// The bounds of a float or a `Decimal` must be float literals. A constant as a bound is a compile error:
 ///
 /// ```compile_fail,E0080
 /// # use mcp_proto::ToolArguments;
@@ -255,7 +255,7 @@ pub enum Bound {
     Whole(Whole),
     /// A bound of an integer, from an expression that is cast to `i128`. A bound of a `u128` may wrap.
     Cast(i128),
-    /// A literal bound of a floating point number, as JSON text.
+    /// A float literal as the bound of a float or a `Decimal`, as JSON text.
     Text(&'static str),
 }
 
@@ -284,7 +284,7 @@ impl Node {
         }
     }
 
-    /// Returns whether the node is a string without length limits.
+    /// Returns whether the node, without its wrappers, is a string without length limits.
     #[must_use]
     pub(super) const fn is_any_string(&self) -> bool {
         matches!(self.inner(), Node::String { shortest: 0, longest: None })
@@ -426,7 +426,8 @@ impl Fields {
     }
 }
 
-/// Returns the bound of an integer type with the given maximum. If there is no bound, returns `otherwise`.
+/// Returns the bound of an integer type with the given maximum. Returns `otherwise` if `bound` is `None` or a float
+/// literal.
 const fn whole_or(bound: Option<Bound>, otherwise: Whole, maximum: Whole) -> Whole {
     match bound {
         Some(Bound::Whole(whole)) => whole,
@@ -453,7 +454,7 @@ const fn within(least: usize, greatest: Option<usize>, capacity: Option<usize>) 
     }
 }
 
-/// Returns the text of a literal.
+/// Returns the JSON text of a float literal. Any other bound is a compile error.
 #[expect(clippy::panic, reason = "the panic occurs only at compile time")]
 const fn text_of(bound: Option<Bound>) -> Option<&'static str> {
     match bound {
@@ -472,7 +473,7 @@ const fn decimal(text: Option<&str>) -> Option<Decimal> {
     }
 }
 
-/// Returns the value of a literal with a decimal point.
+/// Returns the value of a number literal. A text that is not a number in JSON is a compile error.
 #[doc(hidden)]
 #[must_use]
 #[expect(clippy::panic, reason = "the panic occurs only at compile time")]

@@ -23,7 +23,7 @@ pub const fn schema<const LENGTH: usize>(node: &Node) -> [u8; LENGTH] {
     text.json.bytes
 }
 
-/// Returns the length of the requirement in bytes.
+/// Returns the length in bytes of the text that [`requirement`] returns.
 #[must_use]
 pub const fn requirement_length(node: &Node) -> usize {
     let mut text = JsonText::<0>::new();
@@ -31,7 +31,7 @@ pub const fn requirement_length(node: &Node) -> usize {
     text.length
 }
 
-/// Returns the requirement of a number, string, array or map as text.
+/// Returns the error text for a number, string, array or map that is not within the limits of the node.
 ///
 /// An example is "expected an integer from 0 to 100".
 #[must_use]
@@ -298,7 +298,8 @@ impl<const LENGTH: usize> Text<LENGTH> {
         self.json.close(b'}');
     }
 
-    /// Writes the description, followed by a list of the names that have descriptions.
+    /// Writes the member `description`: the description, and then a list of the strings of an enumeration that have
+    /// descriptions of their own.
     const fn description(&mut self, description: Option<&str>, node: &Node) {
         let mut values: (&[&str], &[&str]) = (&[], &[]);
         if let Node::Names(names) = node {

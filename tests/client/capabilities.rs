@@ -58,7 +58,7 @@ fn capabilities_are_declared_as_each_revision_has_them() {
                 r#"{"elicitation":{"form":{}}}"#,
             ],
         ),
-        // An object without modes would declare forms.
+        // A member `elicitation` without modes would declare forms.
         (url, ["{}", "{}", "{}", r#"{"elicitation":{"url":{}}}"#, r#"{"elicitation":{"url":{}}}"#]),
         (C::ROOTS, [r#"{"roots":{}}"#; 5]),
         (C::SAMPLING, [r#"{"sampling":{}}"#; 5]),

@@ -14,7 +14,7 @@ static CONFIG: ClientConfig<'static> =
 struct Received {
     /// The content of each block.
     blocks: Vec<Vec<u8>>,
-    /// The result, or the reason of the failure.
+    /// The result or the reason of the failure, and the texts of protocol errors.
     end: String,
     events: usize,
 }
@@ -223,7 +223,7 @@ fn outcome(line: &str, ends: bool) -> Received {
             let end = receive(client, ticket, b"", || 1);
             outcome.end += &end.end;
         }
-        // The connection continues.
+        // Unless the input ends, the connection continues.
         if !ends {
             let (next, id) = call(client);
             let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[]}}}}\n");
@@ -279,7 +279,7 @@ fn result_that_cannot_be_completed_fails_after_its_chunks() {
             whole,
             r#"{"content":[{"type":"text","text":""}]}"#,
         ),
-        // The id is missing or matches no request, or the line is invalid.
+        // An id that is missing, unknown or after an oversized result; an invalid or incomplete line; a short result.
         (format!(r#"{{"result":{{"content":[{block}]}},"jsonrpc":"2.0"}}"#), false, whole, "Invalid"),
         (format!(r#"{{"result":{{"content":[{block}]}},"jsonrpc":"2.0","id":77}}"#), false, 1, "Invalid"),
         (format!(r#"{{"result":{{"content":[{block}]]}},"jsonrpc":"2.0","id":X}}"#), false, 1, "Invalid"),
@@ -319,7 +319,7 @@ fn result_that_cannot_be_completed_fails_after_its_chunks() {
             1,
             r#""content":[{"t\u0065xt":"b"}]"#,
         ),
-        // Text that is not valid JSON, in the middle and at its end.
+        // A line that is not valid JSON: an error in its middle, and an error at its end.
         (
             format!(r#"{{"jsonrpc":"2.0","id":X,"result":{{"content":[{{"text":"{long}\x"}}]}}}}"#),
             false,
@@ -473,7 +473,7 @@ fn every_chunk_restarts_the_timeout() {
 #[test]
 fn every_chunk_proves_that_the_server_is_alive() {
     let pings = KeepAlive { interval: Millis(100), timeout: Millis(40), close: true };
-    // The time of the first chunk: before the first ping, and while the ping awaits its response.
+    // Chunks start 30 ms after this time: before the first ping, and while the ping awaits its response.
     for start in [0, 100] {
         let mut rx = [0; 512];
         with_keep_alive((&mut rx).into(), Some(pings), |client| {

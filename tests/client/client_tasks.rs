@@ -160,7 +160,7 @@ fn deferred_request_becomes_a_task_with_its_result() {
     });
 }
 
-/// TC-9, TC-10, TC-20: an immediate response also becomes a task. Ids are unique.
+/// TC-9, TC-10, TC-20: a request with an immediate result also becomes a task. The ids of tasks are unique.
 #[test]
 fn immediate_response_becomes_a_task_that_has_ended() {
     run(|harness| {

@@ -31,7 +31,8 @@ pub(super) fn error(name: &str, code: i32, data: &str) -> String {
 /// The expected next step of a client after the response to its connecting request.
 enum Then<'t> {
     Connected,
-    /// The client sends `initialize` with this revision.
+    /// After a probe: the client sends `initialize` with this revision. After `initialize`: it connects with this
+    /// revision.
     FallsBack(&'t str),
     Fails(&'t str),
 }
@@ -166,7 +167,7 @@ fn unanswered_probe_selects_the_handshake_era() {
         assert_eq!(harness.deadline, Some(350));
         harness.at(349).sent(&[]).at(350).sent(&[&initialize("2025-11-25")]);
         assert_eq!(harness.deadline, Some(3350));
-        // The client ignores the late response.
+        // The client ignores late responses to the probe.
         harness
             .server_sends(&error("discover", -32601, ""))
             .server_sends(&discover(r#"["2026-07-28"]"#))

@@ -48,7 +48,7 @@ fn deferred_request_is_answered_once_by_ticket() {
         // Other traffic continues.
         harness.call("add", Options::DEFAULT).unwrap();
         harness.discard().server_sends(r#"{"id":@add,"result":{}}"#).events(&["add: result {}"]);
-        // The client has stored the kind of the input. A second deferral has no effect.
+        // The client has stored only the kind of the input, without the message. A second deferral has no effect.
         let request = harness.client.reply(ticket).unwrap();
         assert!(matches!(request.input(), InputRequest::Elicit(form) if form.message() == ""));
         let request = request.defer(None).unwrap_err();

@@ -68,7 +68,7 @@ fn other_methods_of_a_server_are_refused() {
             .events(&["fault UnknownMethod"])
             .sent(&[refused]);
     });
-    // In the stateless era a server sends no requests.
+    // In the stateless era, servers may send no requests.
     run(setup(Setup::automatic()), |harness| {
         harness.server_sends(r#"{"id":1,"method":"own/measure"}"#).events(&["fault UnknownMethod"]).sent(&[]);
     });

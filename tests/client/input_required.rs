@@ -95,7 +95,7 @@ fn each_retry_has_its_own_responses_and_state() {
             r#"{"id":@,"method":"tools/call","params":{"name":"add","arguments":{"a":1},"#,
             r#""inputResponses":{"b":{"action":"cancel"}},"_meta":{..}}}"#
         )]);
-        // If the server returns only a state, the client sends the request again.
+        // If the server returns only a state, the application resumes the request without input responses.
         harness.server_sends(&asks("add", r#","requestState":"3""#)).events(&["add: needs [] and a state"]);
         resume(harness, ticket, |_| {}).unwrap();
         harness.sent(&[

@@ -1,4 +1,4 @@
-//! The client probes again: after a late response and a refused handshake, or after a response with lost bytes.
+//! The client probes again: after a stateless server refuses `initialize`, or after a response with lost bytes.
 
 use super::connect::{PROBE, discover, error, initialize};
 use crate::support::FailureContext;

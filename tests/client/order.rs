@@ -105,7 +105,7 @@ fn timeout_does_not_end_while_the_application_handles_an_event() {
         harness.discard();
         harness.at(49).stop_after(1);
     };
-    // The client has read the response before the event.
+    // The client reads the response to `a` before it emits the event.
     Setup::automatic().connected(|harness| {
         calls(harness);
         harness
@@ -113,13 +113,13 @@ fn timeout_does_not_end_while_the_application_handles_an_event() {
             .events(&["b: result {}"]);
         harness.at(900).events(&["a: result {}"]);
     });
-    // The client reads the response after the event.
+    // The client reads the response to `a` after the event.
     Setup::automatic().connected(|harness| {
         calls(harness);
         harness.server_sends(r#"{"id":@b,"result":{}}"#).events(&["b: result {}"]);
         harness.at(900).server_sends(r#"{"id":@a,"result":{}}"#).events(&["a: result {}"]);
     });
-    // The response does not arrive.
+    // The response to `a` does not arrive.
     Setup::automatic().connected(|harness| {
         calls(harness);
         harness.server_sends(r#"{"id":@b,"result":{}}"#).events(&["b: result {}"]);

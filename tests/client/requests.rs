@@ -375,7 +375,7 @@ fn reset_forgets_requests_and_reuses_no_id() {
         harness.discard().raw(stale.as_bytes()).events(&[]);
         assert_eq!(harness.client.cancel(old, ""), Err(SendError::Gone));
         harness.at(60).events(&[]).server_sends(r#"{"id":@new,"result":{}}"#).events(&["new: result {}"]);
-        // A reset after the end of a connection also drops the requests.
+        // After the end of a connection, a reset also allows a new connection.
         harness.call("lost", Options::DEFAULT).unwrap();
         harness.eof().events(&["lost: lost Closed", "closed"]).discard();
         harness.reset().connect();

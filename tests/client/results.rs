@@ -1,4 +1,4 @@
-//! Tool result views do not depend on the chunks of the line.
+//! Tool result views do not depend on where reads split the line.
 
 use crate::support::transport::{feed, take};
 use mcp_proto::client::{ClientConfig, Connect, Event, Options, Slot, ToolResultView};

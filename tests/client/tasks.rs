@@ -1,4 +1,6 @@
-//! Tasks of the extension of 2026-07-28: polls, results, input. `TX-2` is a requirement of `docs/task-rules.md`.
+//! Tasks of the extension of 2026-07-28: polls, results, input.
+//!
+//! Numbers such as `TX-2` refer to requirements in `docs/task-rules.md`.
 
 use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::{Connect, InputResponses, Options, TaskLimits};
@@ -126,7 +128,7 @@ fn task_ends_like_a_call() {
     });
 }
 
-/// TX-22: the interval of the server has bounds.
+/// TX-22: the client limits the interval that the server suggests, and has a default.
 #[test]
 fn interval_has_bounds_and_a_default() {
     for (suggested, expected) in [
@@ -243,8 +245,8 @@ fn unexpected_task_is_an_invalid_response() {
     });
 }
 
-/// The text of a slot has 24 bytes: 18 for the client, two for quotes, and four for the id. The client cancels a task
-/// whose id does not fit.
+/// The text of a slot has 24 bytes: 18 for the client's own data, two for quotes, and four for the id. The client
+/// cancels a task whose id does not fit.
 #[test]
 fn too_long_task_id_ends_the_call_and_cancels_the_task() {
     for (id, fits) in [("abcd", true), ("abcde", false)] {
@@ -308,7 +310,7 @@ fn input_request_is_emitted_once_per_key() {
     });
 }
 
-/// TX-11, TX-12, TX-13: if the input responses may be lost, the input is required again.
+/// TX-11, TX-12, TX-13: if a connection is lost with the input responses, the client requires the input again.
 #[test]
 fn failed_update_ends_the_call_and_lost_one_repeats_requests() {
     let ask = format!(r#","inputRequests":{{"r":{ROOTS}}}"#);
@@ -351,8 +353,8 @@ fn endless_input_requests_end_the_call_and_cancel_the_task() {
     });
 }
 
-/// The text of a slot has 28 bytes: 18 for the client, three for the id, and seven for the hashes of keys. Only one
-/// hash fits.
+/// The text of a slot has 28 bytes: 18 for the client's own data, three for the quoted id, and seven for the hashes
+/// of keys. Only one hash fits.
 #[test]
 fn input_requests_that_do_not_fit_end_the_call_and_cancel_the_task() {
     run(Setup { text: 4 * 28, ..setup() }, |harness| {

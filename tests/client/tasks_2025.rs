@@ -1,6 +1,6 @@
 //! Tasks of 2025-11-25: requests of tasks, `tasks/result`, status notifications, progress.
 //!
-//! `TC-1` is a requirement of `docs/task-rules.md`.
+//! Numbers such as `TC-1` refer to requirements in `docs/task-rules.md`.
 
 use crate::documents::text;
 use crate::support::client::{ClientHarness, Setup, TIMES};
@@ -125,7 +125,7 @@ fn late_task_of_an_ended_call_is_cancelled() {
     }
 }
 
-/// TC-19, TC-20, TC-22: polls until the end, then fetches the result.
+/// TC-19, TC-20, TC-22: the client polls until the task ends, and then requests the result.
 #[test]
 fn ended_task_is_followed_by_its_result() {
     for status in ["completed", "failed"] {
@@ -179,7 +179,7 @@ fn task_with_input_waits_for_its_result() {
             r#"{"id":"q","result":{"action":"accept","content":{"name":"octocat"},"#,
             r#""_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}}}"#
         )]);
-        // A deferred request keeps its relation and its progress token.
+        // A deferred request keeps its relation to the task, and its progress token.
         harness.on_server_request(|request| Some(request.defer(None).unwrap()));
         harness.server_sends(concat!(
             r#"{"id":"q","method":"elicitation/create","params":{"message":"Age?","requestedSchema":{},"#,
@@ -215,7 +215,7 @@ fn poll_after_a_lost_result_request_has_its_timeout() {
         start(harness, DEFAULT);
         harness.at(500).sent(&[GET]);
         harness.server_sends(&got("completed", "")).discard();
-        // Only the maximum applies to the request of the result.
+        // Only the maximum duration of the task applies to the request for its result.
         assert_eq!(harness.deadline, Some(100_000));
         harness.reconnect();
         connect(harness, CAPABILITIES);
@@ -224,7 +224,7 @@ fn poll_after_a_lost_result_request_has_its_timeout() {
     });
 }
 
-/// TC-31: a status notification has the effect of a poll.
+/// TC-31: a status notification has the effect of a response to a poll.
 #[test]
 fn status_notification_is_followed_by_the_result() {
     run(|harness| {

@@ -1,6 +1,6 @@
 //! Tasks of 2026-07-28: cancellation, time limits, reconnects, stored ids, notifications.
 //!
-//! `TX-2` is a requirement of `docs/task-rules.md`.
+//! Numbers such as `TX-2` refer to requirements in `docs/task-rules.md`.
 
 use super::tasks::{
     CANCEL, DEFAULT, GET, LIMITS, RESULT, ROOTS, connect_again, created, got, respond, run, setup, start,
@@ -14,7 +14,7 @@ use mcp_proto::{Action, Millis, SendError, Ticket};
 #[test]
 fn cancelled_ticket_cancels_its_task() {
     let ask = got("input_required", &format!(r#","inputRequests":{{"r":{ROOTS}}}"#));
-    // Between polls, during a poll, and while the task needs input.
+    // The states at the cancellation: between polls, during a poll, and while the task needs input.
     for state in 0..3 {
         run(setup(), |harness| {
             let ticket = start(harness, "");
@@ -52,7 +52,7 @@ fn late_task_of_an_ended_call_is_cancelled() {
             assert_eq!((harness.client.pending(), harness.deadline), (0, None));
         });
     }
-    // Other late results, and a task that has already ended.
+    // The client cancels nothing after other late results, or if the new task has already ended.
     for result in [
         r#"{"resultType":"complete","content":[]}"#.to_owned(),
         r#"{"resultType":"task","status":"working"}"#.to_owned(),
@@ -353,8 +353,8 @@ fn notification_ends_the_task_before_the_next_poll() {
             .server_sends(&notify("working", r#","statusMessage":"half""#))
             .events(&["add: task t working half"]);
         harness.at(500).sent(&[]);
-        // While a poll waits for its response, the client ignores notifications, because the response is at
-        // least as new.
+        // While a poll waits for its response, the client ignores notifications about the task, because the
+        // response is at least as new.
         harness.at(900).sent(&[GET]);
         harness.server_sends(&notify("completed", RESULT)).events(&[]);
         harness.server_sends(&got("working", "")).events(&["add: task t working"]);
@@ -433,7 +433,7 @@ fn refused_subscription_leaves_polls() {
     }
 }
 
-/// TX-20: without its subscription, the client polls the task at once, and then at its interval.
+/// TX-20: after the end of the subscription, the client polls at once, and then at the interval of the task.
 #[test]
 fn ended_subscription_leaves_polls() {
     let ended = r#"{"method":"notifications/cancelled","params":{"requestId":@listen}}"#;

@@ -62,7 +62,7 @@ fn overflowing_timeout_never_expires() {
 
 #[test]
 fn progress_extends_the_timeout_up_to_the_maximum() {
-    // Name, options, times of progress, and the time of the timeout.
+    // Name, options, times and values of the progress, and the time at which the request times out.
     type Case = (&'static str, Options<'static>, &'static [(u64, &'static str)], u64);
     let cases: &[Case] = &[
         ("no progress", DEFAULT.with_progress(), &[], 1000),
@@ -187,7 +187,7 @@ fn received_response_wins_over_later_cancellation() {
         assert_eq!(harness.client.cancel(ticket, "too late"), Err(SendError::Gone));
         harness.at(1).sent(&[]);
     });
-    // The response is in the buffer but not polled, so the cancellation wins.
+    // The response to `b` is in the buffer but not polled, so the cancellation wins.
     Setup::automatic().connected(|harness| {
         let first = harness.call("a", DEFAULT).unwrap();
         let second = harness.call("b", DEFAULT).unwrap();
@@ -304,7 +304,7 @@ fn response_makes_a_waiting_cancellation_unnecessary() {
             harness.peer_reads(true);
             harness.pump();
             assert!(!cancellations(harness).iter().any(|line| line.contains("add")));
-            // The output also contains the call that filled the buffer.
+            // Two slots are free now: the slot of `add`, and the slot of the cancellation that waited for space.
             assert_eq!(harness.client.pending(), pending - 2);
             harness.events(&["room"]);
         });

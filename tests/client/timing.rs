@@ -160,7 +160,7 @@ fn page_timeout_starts_with_its_request() {
         harness.list();
         let mut deadline = 1000;
         for cursor in ["a", "b", "c", "d"] {
-            // One millisecond before the deadline.
+            // The page arrives one millisecond before the deadline.
             stays(harness, deadline);
             harness.server_sends(&page(Some(cursor))).events(&["list: t, .."]);
             deadline += 999;
@@ -171,7 +171,7 @@ fn page_timeout_starts_with_its_request() {
     });
 }
 
-/// The output is full, so the client cannot request the page immediately.
+/// The output is full, so the client cannot request the next page immediately.
 #[test]
 fn page_timeout_restarts_when_its_request_is_written() {
     let patient = DEFAULT.timeout(Millis(90_000)).maximum(Millis(90_000));
@@ -206,7 +206,7 @@ const ASKS: &str = r#"{"id":@add,"result":{"resultType":"input_required","reques
 
 #[test]
 fn progress_restarts_with_each_retry_and_old_tokens_are_unknown() {
-    // Progress of the second round: equal, lower, and lower than in the first round.
+    // Progress of the second round: equal to the progress of the first round, or lower.
     for value in ["5", "4", "0", "-1"] {
         Setup::automatic().run(|harness| {
             harness.connect();
@@ -234,7 +234,7 @@ fn progress_restarts_with_each_retry_and_old_tokens_are_unknown() {
             progress(harness, "@add", value);
             harness.events(&[&format!("add: {value}")]);
             assert_eq!(harness.deadline, Some(1400));
-            // From here on, progress must increase again.
+            // After the first progress of the round, only higher progress extends the timeout.
             harness.at(500);
             progress(harness, "@add", value);
             harness.events(&[&format!("add: {value}")]);
@@ -428,7 +428,7 @@ fn ping_of_the_old_connection_is_not_answered_on_the_next() {
         harness.at(100);
         assert_eq!(pings(harness), ["ping-1"]);
         harness.reconnect().events(&[]);
-        // Without a connection, no deadline is set.
+        // The client sends no ping before it has connected again.
         harness.at(150).events(&[]);
         harness.connect();
         assert_eq!(harness.deadline, Some(250));

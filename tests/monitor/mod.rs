@@ -18,7 +18,7 @@ fn expand(text: &str) -> String {
         .replace("$io", "io.modelcontextprotocol")
 }
 
-/// Replaces the escapes `\n` and `\xff`, for any byte.
+/// Replaces the escape `\n`, and escapes such as `\xff` for any byte.
 fn unescape(text: &str) -> Vec<u8> {
     let mut parts = text.split('\\');
     let mut bytes = parts.next().unwrap().as_bytes().to_vec();

@@ -24,7 +24,7 @@ fn lists_arrive_complete_for_any_page_size() {
         pair.run_until_idle().expect_client_events(&[&format!("templates: {}", numbered("lib:{a}/{b}/"))]);
         pair.start("prompts", |client| client.list_prompts(DEFAULT));
         pair.run_until_idle().expect_client_events(&["prompts: review, b, c, d, e, f, g, h, i"]);
-        // Start all lists together. Each list is complete, and the lists end in any order.
+        // Start three lists together, and cancel one. The others arrive complete, in any order.
         pair.start("tools", |client| client.list_tools(DEFAULT));
         let given_up = pair.start("resources", |client| client.list_resources(DEFAULT));
         pair.start("prompts", |client| client.list_prompts(DEFAULT));

@@ -26,7 +26,7 @@ fn two(pair: &mut Scenario) -> [Ticket; 2] {
     [one, other]
 }
 
-/// Expects these events in any order. The order of subscriptions is not specified.
+/// Compares the sorted events with `expected`, because the order of subscriptions is not specified.
 #[track_caller]
 fn client_events(pair: &mut Scenario, expected: &[&str]) {
     pair.run_until_idle();
@@ -77,7 +77,7 @@ fn either_side_can_end_a_subscription() {
         pair.run_until_idle().expect_client_events(&[]).expect_server_events(&["cancelled why"]);
         pair.server.changed(Change::Tools);
         client_events(pair, &["other: changed Tools"]);
-        // Pending notifications come first.
+        // Pending notifications precede the end of the subscription.
         pair.server.changed(Change::Prompts);
         let other = pair.listening[1];
         pair.server.end_subscription(other).unwrap();

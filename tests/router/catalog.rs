@@ -444,7 +444,7 @@ fn arguments_and_variables_are_completed() {
         (&note, "id", "", json!({ "values": ["0", "1", "2"] })),
         (&note, "id", "2", json!({ "values": ["2"] })),
         (&note, "id", "22", json!({ "values": [] })),
-        // Without a function that completes the argument, there are no values.
+        // No function completes these two arguments, and no declaration of a prompt lists their values.
         (&note, "part", "t", json!({ "values": [] })),
         (&json!({ "type": "ref/prompt", "name": "described" }), "note", "", json!({ "values": [] })),
         (&echo, "text", "", json!({ "values": ["x"], "total": 9, "hasMore": true })),

@@ -287,7 +287,7 @@ fn non_requests_are_never_answered() {
             ("note notifications/initialized", "", "UnknownNotification"),
         ],
     );
-    // These lines are invalid but similar to responses. Errors for them could start an endless exchange.
+    // This line is invalid but similar to a response. An error for it could start an endless exchange.
     check_lines(&session(), &[(r#"{"jsonrpc":"2.0","id":1,"result":{},}"#, "", "NotJson")]);
 }
 

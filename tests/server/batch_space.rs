@@ -60,9 +60,9 @@ fn last_batch_response_may_use_all_remaining_space() {
             sends(&[&ping("1"), &ping("2"), &large("3", bytes)]) + &call
         };
         let fits = gets(&[&pong("1"), &pong("2"), &text("3", &"x".repeat(left))]);
+        // The limit in the error includes one byte for a newline.
         let limit = left + frame + 1;
         let refused = gets(&[&pong("1"), &pong("2"), &too_large("3", limit)]);
-        // Each response includes one byte for the newline.
         setup.check(&format!("{}{fits}{PING}", batch(left)));
         setup.check(&format!("{}! fault ReplyTooLarge\n{refused}{PING}", batch(left + 1)));
     }

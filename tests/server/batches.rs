@@ -263,8 +263,8 @@ fn batch_space_is_reserved_before_any_member_runs() {
     setup(1024, 4096).check(&format!("{}{}", sends(&many), "! fault UnknownResponse\n".repeat(50)));
 }
 
-/// The space that a batch reserves for each response: that of an error with an id of 20 bytes and a message of 112
-/// bytes.
+/// The space that a batch reserves for each response: an error with an id of 20 bytes and a message of 112 bytes, and
+/// one byte for the separator.
 pub(crate) const SMALL: usize =
     r#"{"jsonrpc":"2.0","id":,"error":{"code":-32700,"message":""}}"#.len() + 20 + 1 + 112;
 

@@ -53,7 +53,7 @@ fn application_completes_other_values_up_to_100() {
     }
     for (value, answer) in [
         ("total", r#"{"values":["a","b"],"total":1000,"hasMore":true}"#),
-        // The application states a total of 1. The server writes at least the number of values.
+        // The application states a total of 1, but returns two values. The server raises the total to their number.
         ("wrong", r#"{"values":["a","b"],"total":2,"hasMore":false}"#),
     ] {
         setup.check(&format!(

@@ -95,7 +95,7 @@ fn refused_batches_count_and_a_batch_restarts_the_count() {
     // A batch with only a notification is also valid.
     let note = sends(&["{\"jsonrpc\":\"2.0\",\"method\":\"x\"}"]) + "! fault UnknownNotification\n";
     setup.check(&format!("{eight}{silent}{note}{eight}{silent}"));
-    // Invalid members of a batch share one line, so they do not count.
+    // Invalid members of a batch do not count. Their batch resets the count.
     let object = "{\"jsonrpc\":\"2.0\",\"id\":null,…}";
     let odd = sends(&["1", "2", "3"]) + &"! fault NotAnObject\n".repeat(3) + &gets(&[object, object, object]);
     setup.check(&format!("{}{odd}{}{silent}", errors(7, "null"), errors(8, "null")));

@@ -206,7 +206,7 @@ fn progress_needs_a_token_that_fits() {
              > call 2 tools/call {{\"name\":\"defer\"{meta}}}\n! call defer {{}}\n* progress 0 1\n! not now NotWanted"
         ));
     }
-    // A slot has 64 bytes, of which the id takes two. A longer token does not fit.
+    // A slot has 64 bytes, of which the id takes two. A token of more than 62 bytes does not fit.
     for (length, refusal) in [(62, ""), (63, "! not now NotWanted\n")] {
         let token = format!("\"{}\"", "t".repeat(length - 2));
         let notified = if refusal.is_empty() {
@@ -377,7 +377,7 @@ fn list_change_is_sent_once_when_a_client_can_receive_it() {
     session().check(&format!(
         "> call 1 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 1 {DONE}\n{notified}"
     ));
-    // The server also sends the notification at the end, even if the client reads slowly.
+    // The server also sends pending notifications before it closes, even if the client reads slowly.
     session().check(&format!(
         "* block\n* changed\n* changed\n* shutdown\n* unblock\n{notified}{notified}! closed"
     ));

@@ -195,7 +195,7 @@ fn batch_and_its_responses_are_observed_as_one_line_each() {
         out(&pong("7")),
     ];
     check("2025-03-26", &steps, &expected);
-    // The server refuses the whole batch.
+    // The server refuses each of these batches as a whole.
     let expected = [
         "> [] ! EmptyBatch".into(),
         "< {\"jsonrpc\":\"2.0\",\"id\":null,\"error\":…}".into(),
@@ -232,13 +232,13 @@ fn refused_message_is_observed_before_its_error() {
         expected.push(if fault.is_empty() { format!("> {line}") } else { format!("> {line} ! {fault}") });
         expected.extend(Some(answer.clone()).filter(|answer| !answer.is_empty()));
     }
-    // Of an oversized line, the observer receives only the id, or an empty text if there is no id. After eight errors
-    // without an id since the last valid message, the server writes no further error without an id.
+    // Of an oversized line, the observer receives only the id, or an empty text if there is no id.
     for (line, shown, answer) in [(&long, "77", error("\"id\":77,")), (&silent, "", String::new())] {
         steps.push(format!("> {line}"));
         expected.push(format!("> {shown} ! LineTooLong"));
         expected.extend(Some(answer).filter(|answer| !answer.is_empty()));
     }
+    // After eight errors without an id since the last valid message, the server writes no further error without an id.
     for nth in 0..10 {
         steps.push("> 7".into());
         let fault = if nth < 8 { "NotAnObject" } else { "Muted" };

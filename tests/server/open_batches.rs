@@ -63,14 +63,14 @@ fn batch_stays_open_until_deferred_members_are_answered() {
             Setup::new(CONFIG).tx(tx).max_reply_size(room).batch_buffer(1024).session(Revision::V2025_03_26);
         setup.check(&format!("{batch}{both}"));
     }
-    // Other traffic continues: calls, cancellations, pings, other batches.
+    // While the first batch is open, the server handles other batches.
     let other = format!(
         "{}! call echo {{}}\n{}",
         sends(&[&tool("1x", "echo").replace("1x", "11"), &ping("12")]),
         gets(&[&text("11", "{}"), &pong("12")])
     );
     session().check(&format!("{batch}{other}* answer 1 b\n{other}* answer 0 a\n{answers}{other}"));
-    // The application cannot defer members of other batches.
+    // While a batch has deferred members, the application cannot defer members of other batches.
     let busy = error("21", -32603, "Internal error: the server is busy");
     session().check(&format!(
         "{batch}{}! call defer {{}}\n! full\n{}* answer 0 a\n* answer 1 b\n{}{batch}* answer 3 b\n* answer 2 a\n{answers}",

@@ -1,4 +1,6 @@
-//! Guaranteed orders of a server. The orders depend on deadlines and slots, never on the speed of output.
+//! Orders of events and messages that a server guarantees.
+//!
+//! The orders depend on deadlines and slots, never on the speed of output.
 
 use crate::support::server::tools::CONFIG;
 use crate::support::server::{Setup, hello};

@@ -315,7 +315,7 @@ fn server_requests_end_with_the_connection() {
     ));
     // After a reset, no event belongs to the old connection.
     session().check(&format!("{two}* reset\n* time 100000\n* state Waiting\n* deferred 0"));
-    // The server drops a waiting cancellation together with the old session.
+    // A cancellation that waits for space is sent before the restart.
     with(CONFIG.second_initialize(SecondInitialize::Restart)).tx(1024).check(&format!(
         "{two}{}* block\n* answer 0 done\n* cancel 0 x\n> call 2 initialize {hello}\n* unblock\n< result 1 {DONE}\n{}\
          < result 2 …\n! restarted\n! connected 2025-11-25 c {{}}\n! answered 1 Closed",

@@ -210,7 +210,7 @@ fn request_during_a_call_goes_to_the_session_of_the_call() {
     });
 }
 
-/// A changed list is pending for the session that was current when the application reported it.
+/// A changed list is pending for the session that was current when the application reported the change.
 #[test]
 fn pending_changes_stay_with_their_session() {
     with_sessions(|mut sessions| {

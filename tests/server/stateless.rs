@@ -178,7 +178,7 @@ fn stateless_logs_go_to_requests_that_asked() {
         let refused = "! not now NotWanted\n".repeat(3 - kept);
         stateless().check(&format!("{}! call log {{}}\n{refused}{lines}< result 1 …", ask(level)));
     }
-    // The log level of a session does not affect stateless requests, and vice versa.
+    // The log level of a session does not affect stateless requests.
     Setup::new(CONFIG).session(Revision::V2025_11_25).check(&format!(
         "> call 9 logging/setLevel {{\"level\":\"debug\"}}\n< result 9\n\
          {}! call log {{}}\n! not now NotWanted\n! not now NotWanted\n! not now NotWanted\n< result 2 …",

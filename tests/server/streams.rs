@@ -227,7 +227,7 @@ fn closed_stream_cancels_stateless_requests_and_subscriptions() {
         harness.expect(&[listed.into()]);
         assert!(harness.server.reply(tickets[1]).is_err());
 
-        // Closing a stream without requests, or the session's stream, ends no request.
+        // No request ends if stream 2 closes again, or if a stream without requests or the session's stream closes.
         for stream in [2, 9, 0] {
             harness.close(stream);
         }

@@ -199,7 +199,8 @@ fn server_ends_a_subscription_with_its_response() {
             ended("1"),
         ));
     }
-    // The server sends no changes after the response, even if earlier changes still wait.
+    // The server sends no notification of a change that follows the end of the subscription, even if the response to
+    // the subscription still waits for space.
     for tx in [1100, 4096] {
         let setup = Setup::new(EVERYTHING).tx(tx).max_reply_size(1100).subscription_buffer(60);
         let filter = r#"{"toolsListChanged":true,"resourceSubscriptions":["lib:log"]}"#;

@@ -8,7 +8,7 @@ use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// Returns the text with a space before each punctuation character and each opening quote.
+/// Returns the text with a space before each opening quote, and before each punctuation character outside of strings.
 fn spaced(text: &str) -> String {
     let (mut spaced, mut inside, mut escaped) = (String::new(), false, false);
     for letter in text.chars() {

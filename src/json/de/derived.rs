@@ -1,4 +1,4 @@
-//! Decodes derived types (`ToolArguments`): tagged objects, and integers in other notations, such as `1.0` and `1e3`.
+//! Decodes derived types (`ToolArguments`): tagged objects, and integers in any notation, such as `1.0` and `1e3`.
 #![allow(clippy::as_conversions, reason = "the index of a variant has at most 64 bits")]
 
 use super::access::{Members, Name};
@@ -13,8 +13,8 @@ use serde_core::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, V
 /// any notation.
 pub const STRUCT: &str = "mcp_proto::ToolArguments";
 
-/// The struct name that a derived enum with a tag passes. The first field name is the tag. The other field names are
-/// the variants. The decoder returns the tag first, wherever the tag is in the text.
+/// The struct name that a derived enum with a tag passes to a `Deserializer`. The first field name is the tag. The
+/// other field names are the variants. The decoder returns the tag first, wherever the tag is in the text.
 pub const ONE_OF: &str = "mcp_proto::ToolArguments: one of";
 
 impl<'de> Decoder<'de> {
@@ -157,7 +157,7 @@ pub(super) fn visit_wide<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result
 }
 
 /// Returns whether a whole number is negative, and its magnitude. Accepts every notation: `1.0`, `1.5e1`. Returns
-/// `None` for a number that has a fraction or does not fit.
+/// `None` for a number that has a fraction, or whose magnitude does not fit into `T`.
 fn whole<T: Copy + PartialEq>(text: &str, zero: T, push: impl Fn(T, u8) -> Option<T>) -> Option<(bool, T)> {
     let (negative, number) = match text.as_bytes() {
         [b'-', rest @ ..] => (true, rest),

@@ -135,7 +135,7 @@ impl PathlessError {
         self.cut |= kept.len() < piece.len();
     }
 
-    /// Creates the error for a value of another type or out of bounds.
+    /// Creates the error for a value that has the wrong type or is out of bounds.
     pub(super) fn wrong(found: &str, expected: &str) -> PathlessError {
         PathlessError::new(&("expected ", expected, ", found ", Shown(found)))
     }

@@ -8,7 +8,7 @@ use super::{PathlessError, TypedError};
 pub(super) enum ErrorKind<'de> {
     /// A fixed message, such as for invalid JSON or for too many elements.
     Message(&'static str),
-    /// A value is of another type or out of bounds.
+    /// A value that has the wrong type or is out of bounds.
     Wrong { found: &'de str, expected: &'static str },
 }
 

@@ -29,8 +29,9 @@ use serde_core::de::{Deserialize, Deserializer, Visitor};
 /// Decodes one valid JSON text into any `Deserialize` type. The text has the format of `serde_json`.
 ///
 /// Strings are decoded in place, so fields of type `&str` work even with escapes. Afterwards, the text may no longer
-/// be valid JSON. Integer types accept `-0`. A struct with named fields is an object, never an array. At most
-/// [`DEPTH_LIMIT`] containers may be open at once.
+/// be valid JSON. Integer types accept `-0`. A struct with named fields is an object, never an array. The
+/// decoder opens at most [`DEPTH_LIMIT`] containers at once. This limit does not apply to the inside of ignored values
+/// and [`Json`](crate::json::Json) values, which the decoder does not open.
 ///
 /// ```
 /// #[derive(serde::Deserialize)]

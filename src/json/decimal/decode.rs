@@ -5,7 +5,7 @@ use super::{Decimal, text_in};
 use core::fmt;
 use serde_core::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
-/// Accepts a number, with the bounds of [`Decimal::parse`].
+/// Accepts any number. Like [`Decimal::parse`], cuts off digits that do not fit.
 ///
 /// The decoders of this crate pass the text of the number, so no float rounds the number. Other decoders pass an
 /// integer or a float. A float becomes the shortest decimal that is read back as the same float.

@@ -10,8 +10,9 @@ const MAX_TEXT: usize = 32;
 
 /// Writes a number.
 ///
-/// A format that is not human-readable, such as the encoder of this crate, gets the text of the number. The text is
-/// exact and needs no floating-point code. Other formats get an integer or the nearest float.
+/// A serializer whose `is_human_readable` returns `false` gets the text of the number. An example is the encoder of
+/// this crate, except for member names. The text is exact and needs no floating-point code. Other serializers get an
+/// integer or the nearest float.
 impl Serialize for Decimal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_newtype_struct(DECIMAL, &Number(*self))

@@ -40,7 +40,7 @@ impl Ord for SortKey {
     }
 }
 
-/// The key of zero. The keys of negative numbers are lower.
+/// The key of zero, and of numbers with extremely small magnitudes. The keys of all other negative numbers are lower.
 const ZERO: u64 = 1 << 63;
 
 /// The smallest magnitude with 19 digits.

@@ -7,11 +7,12 @@ use crate::json::write_text::{WriteText, errors};
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ScanErrorKind {
-    /// The text has no value, only white space.
+    /// The text is empty, or contains only white space.
     Empty,
     /// A byte is not allowed at this position.
     Syntax,
-    /// The text is not valid UTF-8.
+    /// A string contains invalid UTF-8. Outside of strings, such bytes are an error of the kind
+    /// [`Syntax`](ScanErrorKind::Syntax).
     Utf8,
     /// A `\uXXXX` escape is an unpaired surrogate.
     Surrogate,

@@ -17,8 +17,8 @@ pub(super) const EMPTY: Index = [const { MemberIndex::UNKNOWN }; INDEXES];
 /// The value of `next` while no entry is being recorded.
 const OFF: u8 = u8::MAX;
 
-/// The members of `params` or `result`, in text order. The index is known only if all members fit and no name has
-/// escapes.
+/// The members of the last object that was the value of `params` or `result`, in text order. The index is known only
+/// if all members fit and no name has escapes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemberIndex {
     /// The member whose value is indexed; `None` if the index is not known.
@@ -159,8 +159,8 @@ impl MemberIndex {
         }
     }
 
-    /// Records the end of a message member's value. The index stays unknown if recording has stopped, or the offsets
-    /// exceed 32 bits.
+    /// Completes the index at the end of a message member's value. The index becomes known only if recording has not
+    /// stopped, and the offsets fit in 32 bits.
     #[inline]
     pub(super) fn end_member(&mut self, member: Member, at: usize) {
         if self.next != OFF && u32::try_from(at).is_ok() {
@@ -169,7 +169,7 @@ impl MemberIndex {
         self.next = OFF;
     }
 
-    /// Stops recording, so that the index stays unknown.
+    /// Stops recording. The index that was being recorded stays unknown.
     pub(super) fn forget(&mut self) {
         self.next = OFF;
     }

@@ -1,4 +1,4 @@
-//! `KnownObject`: the last `_meta`, which the scanner skips if the next message repeats it.
+//! `KnownObject`: a stored `_meta`. The scanner skips its repetitions in later messages.
 
 use super::{MemberIndex, NOWHERE, Span};
 use crate::json::search::plain_run;
@@ -45,23 +45,24 @@ impl KnownObject {
     /// Returns the bytes after a repetition of the object at the start of `text`. Returns `None` if `text` does not
     /// start with a repetition, or if no object is stored.
     ///
-    /// The value that differs must be an ASCII string without escapes, or a number of only digits.
-    // Not inlined, because the loop over the tokens would otherwise spill more variables.
+    /// In `text`, the value that may differ must be an ASCII string without escapes, or a number of only digits.
+    // Not inlined, because the loop of `Scanner::tokens` would otherwise spill more variables.
     #[inline(never)]
     pub(crate) fn after<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
         let rest = after_prefix(text, self.text.get(..self.head)?)?;
         if self.tail == self.length { Some(rest) } else { self.after_variable(rest) }
     }
 
-    /// Returns the bytes after the rest of a repetition. `text` must start with the value that may differ.
+    /// Returns the bytes after the rest of a repetition, from the value that may differ on. Returns `None` if `text`
+    /// does not start with this rest.
     #[inline(never)]
     fn after_variable<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
         after_prefix(after_simple_value(text)?, self.text.get(self.tail..self.length)?)
     }
 }
 
-/// Returns the bytes after an ASCII string without escapes, or after a number of only digits. Returns `None` for any
-/// other value.
+/// Returns the bytes after an ASCII string without escapes, or after a number of only digits. Returns `None` if `text`
+/// starts with neither. For `1.5`, returns the bytes from the point on, which never continue a repetition.
 fn after_simple_value(text: &[u8]) -> Option<&[u8]> {
     match text {
         [b'"', text @ ..] => match split(text, plain_run(text)).1 {

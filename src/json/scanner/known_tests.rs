@@ -16,7 +16,7 @@ fn known_object(text: &str, variable: &str) -> KnownObject {
     known
 }
 
-/// Asserts that the results with and without the known object are the same, however the text is split.
+/// Asserts that the results with and without the known object are the same, for each split into two pieces.
 fn check(known: &KnownObject, text: &str) {
     for at in 0..=text.len() {
         let (before, behind) = text.as_bytes().split_at(at);
@@ -115,7 +115,7 @@ fn repetition_may_differ_in_one_value() {
 
 #[test]
 fn known_object_is_not_scanned_again() {
-    // The scanner does not read the known bytes, so an invalid value is accepted.
+    // A scanner with an index does not read the known bytes, and therefore accepts an invalid value.
     for (object, variable, repetition) in
         [("{x}", "", "{x}"), ("{x:7}", "7", "{x:12}"), ("{x:7}", "7", r#"{x:"a"}"#)]
     {

@@ -52,7 +52,7 @@ impl Member {
     }
 }
 
-/// The start of a name. `candidates` has one bit for each [`Member`] that starts with the same letters.
+/// The start of a name. `candidates` has a set bit for each [`Member`] whose name starts with the same letters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartialName {
     length: u8,
@@ -91,7 +91,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// The span of a missing value. The view of a missing value counts as `null`.
+    /// The span of a missing value. A [`Json`](crate::json::Json) view of a missing value counts as `null`.
     pub(crate) const MISSING: Span = Span { start: NOWHERE, end: 0 };
 
     pub(crate) fn is_missing(self) -> bool {

@@ -1,7 +1,7 @@
 //! Resumable scanner: validates a text and finds the members of a JSON-RPC message.
 //!
-//! [`Scanner::tokens`] scans complete tokens. If a token is incomplete, escaped or invalid, `tokens` saves the state of
-//! the token in [`State`]. The function for that state completes the token, in this piece or in a later piece.
+//! [`Scanner::tokens`] scans complete tokens, but only strings of ASCII without escapes. For any other token, `tokens`
+//! saves a [`State`]. The function for this state completes or rejects the token, in this piece or in a later piece.
 #![allow(clippy::as_conversions, reason = "a small enum value or limit widens to `usize`")]
 
 mod error;
@@ -50,7 +50,7 @@ enum State {
     Between(Step),
     /// A string that is a name.
     Name,
-    /// A string that is a value.
+    /// A string that is a value. Beyond the depth limit, also a string that is a name.
     Text,
     /// A number.
     Number(Digits),
@@ -80,11 +80,11 @@ enum State {
 /// # Ok::<(), mcp_proto::json::ScanError>(())
 /// ```
 #[derive(Clone, Debug)]
-// The order of the fields matters, because one instruction of a Cortex-M0 reaches only the first 32 bytes.
+// The order of the fields matters, because one instruction of a Cortex-M0 loads a byte only from the first 32 bytes.
 #[repr(C)]
 pub struct Scanner {
     state: State,
-    /// The message member whose value is expected or open. `None` for any other member.
+    /// The message member with the last name at depth one. `None` if this name belongs to no [`Member`].
     current: Option<Member>,
     shape: Shape,
     limit: u8,
@@ -104,7 +104,8 @@ pub struct Scanner {
     position: usize,
     /// The position of the first bracket beyond the limit, or `NOWHERE`.
     deep_at: usize,
-    /// The kinds of the open containers, one bit each: set for an object. The lowest bit is the innermost container.
+    /// The kinds of the open containers within the depth limit, one bit each: set for an object. The lowest bit is the
+    /// innermost container.
     objects: [usize; WORDS],
     /// The span of each [`Member`]. The start of a missing member and the end of an open member are `NOWHERE`.
     members: [Span; 6],
@@ -143,7 +144,7 @@ impl Scanner {
 
     /// Resets the scanner for the next text, with the same depth limit.
     pub fn reset(&mut self) {
-        // A new scanner would also clear tables whose content does not matter.
+        // Assigning a new scanner would also clear fields whose old content does not matter.
         (self.state, self.current, self.shape) = (State::Between(Step::Value), None, Shape::Other);
         (self.half, self.carried, self.depth, self.position) = (false, 0, 0, 0);
         (self.deep_at, self.objects) = (NOWHERE, [0; WORDS]);
@@ -160,7 +161,8 @@ impl Scanner {
         self.feed_with(None, bytes);
     }
 
-    /// Scans the next piece like [`feed`](Scanner::feed), but skips repetitions of `known` at depth two.
+    /// Scans the next piece like [`feed`](Scanner::feed), but skips each whole repetition of `known` that the piece
+    /// contains at depth two. On targets without an index, the function skips nothing.
     ///
     /// `known` must be the valid value of an earlier member of `params` or `result`, such as the `_meta` of the last
     /// request. A repetition is also valid: its bytes are the same, except for a value that [`KnownObject::after`] has
@@ -187,7 +189,7 @@ impl Scanner {
         }
     }
 
-    /// Scans the next piece like [`feed_with`](Scanner::feed_with), up to a newline between two tokens, a saved token
+    /// Scans the next piece like [`feed_with`](Scanner::feed_with), up to a newline outside of tokens, a saved token
     /// or an error. Returns the bytes to feed next. Inside a saved token, and after an error, scans nothing and returns
     /// all bytes.
     pub(crate) fn feed_tokens<'t>(&mut self, known: Option<&KnownObject>, bytes: &'t [u8]) -> &'t [u8] {
@@ -223,7 +225,7 @@ impl Scanner {
     }
 
     /// Returns the span of a member's value as scanned so far, even after an error. A caller that discards a long
-    /// text can therefore keep the id. `None` means that the scanner did not see the member.
+    /// text can therefore keep the id. `None` means that the scanner has not reached a value of the member.
     #[must_use]
     pub fn member(&self, member: Member) -> Option<OpenSpan> {
         let slot = self.members.get(member as usize)?;
@@ -237,8 +239,8 @@ impl Scanner {
         self.position
     }
 
-    /// Records an error for a byte that starts no token. If the byte is at the position of a member's value, the member
-    /// counts as seen.
+    /// Records an error for a byte that is not allowed at this step. If the byte is at the position of a member's
+    /// value, the member counts as seen.
     #[cold]
     fn unexpected<'t>(&mut self, step: Step, rest: &'t [u8]) -> &'t [u8] {
         if step == Step::Value {

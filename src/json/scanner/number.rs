@@ -55,7 +55,7 @@ impl Digits {
     fn followed_by(self, byte: u8) -> Option<Digits> {
         use Digits::{Exponent, ExponentSign, Fraction, Point, Power, Sign, Start, Whole, Zero};
         match (byte, self) {
-            // Comparisons in grammar order, because a table of the parts would need an indirect jump.
+            // These arms compare the order of the parts, because a `match` on each part would need an indirect jump.
             (b'0'..=b'9', _) => match self {
                 _ if self <= Sign => Some(if byte == b'0' { Zero } else { Whole }),
                 Zero => None,
@@ -75,7 +75,7 @@ impl Digits {
 impl Scanner {
     /// Scans a number, or the rest of a saved number. Returns the bytes after the number. Saves the last part, even of
     /// a complete number, so the caller must set the next state.
-    // This function is not inlined, because the loop over the tokens would otherwise spill more variables.
+    // This function is not inlined, because the loop of `Scanner::tokens` would otherwise spill more variables.
     #[inline(never)]
     pub(super) fn take_number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> &'t [u8] {
         let (digits, rest) = digits.take(rest);

@@ -1,4 +1,4 @@
-//! Tests that every split of a text into pieces gives the same result.
+//! Tests of texts in pieces, which give the results of the whole text, and of the member index.
 
 use crate::json::value::Json;
 use crate::json::{Member, MemberIndex, OpenSpan, ScanError, Scanner, Span};
@@ -10,7 +10,7 @@ const MEMBERS: [Member; 6] =
 
 type Outcome = ([Option<OpenSpan>; 6], bool, usize, Result<(), ScanError>, usize);
 
-/// Returns all results of a scanner for a text in these pieces.
+/// Returns the results of a scanner for a text in these pieces.
 fn outcome<'t>(limit: u8, pieces: impl Iterator<Item = &'t [u8]>) -> Outcome {
     let mut scanner = Scanner::new(limit);
     pieces.for_each(|piece| scanner.feed(piece));

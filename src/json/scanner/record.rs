@@ -57,7 +57,8 @@ impl Scanner {
         }
     }
 
-    /// Records a complete string, number or literal between `rest` and `behind`. Returns the next step.
+    /// Records a complete string, number, literal or [`KnownObject`](super::KnownObject). `rest` starts with the value,
+    /// and `behind` follows the value. Returns the next step.
     #[inline]
     pub(super) fn scalar(&mut self, rest: &[u8], behind: &[u8]) -> Step {
         if self.depth <= 2 {

@@ -1,4 +1,4 @@
-//! The results of a scanner, for `LineDecoder` and the messages.
+//! The results of a scanner, for `LineDecoder` and the code that reads messages.
 #![allow(clippy::as_conversions, reason = "a small enum value widens to `usize`")]
 
 use super::text::UNIT;
@@ -40,7 +40,8 @@ impl Scanner {
         self.position = position;
     }
 
-    /// Returns whether no error was found so far.
+    /// Returns whether no error was found so far. Too many levels count as an error only after
+    /// [`finish`](Scanner::finish).
     pub(crate) fn is_valid(&self) -> bool {
         !matches!(self.state, State::Failed(_))
     }
@@ -96,7 +97,7 @@ impl Scanner {
         }
     }
 
-    /// Returns the table of members.
+    /// Returns the table of members, or the spans that [`set_table`](Scanner::set_table) has stored in their place.
     pub(crate) fn table(&self) -> &[Span; 6] {
         &self.members
     }

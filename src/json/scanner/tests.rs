@@ -321,7 +321,7 @@ fn open_member_is_visible() {
     scanner.feed(b"c\"");
     assert_eq!(scanner.member(Member::Id), Some(OpenSpan { start: 20, end: Some(25) }));
     assert_eq!(scanner.position(), 25);
-    // A number is open until a byte that is not part of a number, or the end, follows.
+    // A number is open until a byte follows that is not part of the number.
     let mut scanner = Scanner::new(8);
     scanner.feed(b"{\"id\":12");
     assert_eq!(scanner.member(Member::Id), Some(OpenSpan { start: 6, end: None }));

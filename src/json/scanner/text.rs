@@ -1,4 +1,4 @@
-//! Scans strings with escapes or UTF-8, and literals; resumable at any byte.
+//! Scans the strings and literals that `tokens.rs` does not scan itself; resumable at any byte.
 #![allow(clippy::as_conversions, reason = "a unit has at most six bytes, and the letter is ASCII")]
 
 use super::member::PartialName;
@@ -15,7 +15,7 @@ enum Unit {
     Complete(u8),
     /// The bytes end inside the unit.
     Incomplete,
-    /// The byte at this index is wrong.
+    /// The unit is invalid. The error is at this index.
     Wrong(ScanErrorKind, u8),
 }
 
@@ -92,7 +92,7 @@ fn is_short_escape(byte: u8) -> bool {
 }
 
 impl Scanner {
-    /// Scans a string up to its closing quote.
+    /// Scans the rest of a string, up to its closing quote, an error or the end of the piece.
     #[inline(never)]
     pub(super) fn text<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         let mut rest = rest;
@@ -177,9 +177,8 @@ impl Scanner {
         };
     }
 
-    /// Adds the start of `text`, up to `tail`, to the partial name of a member at depth one. An escape in a name
-    /// at depth two leaves the index unknown. A short escape or a byte that is not ASCII rules out every
-    /// [`Member`](super::Member).
+    /// At depth one, adds the start of `text`, up to `tail`, to the partial name. A short escape or a byte that is not
+    /// ASCII then rules out every [`Member`](super::Member). At depth two, an escape leaves the index unknown.
     // Not inlined, because the loop over escapes would otherwise spill more variables.
     #[inline(never)]
     fn add_to_name(&mut self, text: &[u8], tail: &[u8]) {

@@ -7,7 +7,7 @@ use crate::json::skip::is_space;
 
 impl Scanner {
     /// Scans complete tokens, starting at `step`. Returns the unscanned bytes: none, or bytes that start in a token whose
-    /// state is saved, in a container beyond the depth limit, at a newline between two tokens, or at an error.
+    /// state is saved, in a container beyond the depth limit, at a newline outside of tokens, or at an error.
     ///
     /// The blocks of the loop are in grammar order. After a match, the block of the next step continues. Without a
     /// match, the last block skips a space, accepts the end of an empty container, or ends the loop.

@@ -1,4 +1,4 @@
-//! Searches inside strings, one machine word at a time.
+//! Searches inside strings: by byte, machine word or block, as suits the target.
 #![allow(clippy::as_conversions, reason = "bytes widen to words, and a bit count fits in every type")]
 
 use crate::platform::{BARE_METAL, UNALIGNED_WORDS, copy_ends};
@@ -77,7 +77,7 @@ fn run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
 #[inline]
 fn end_of_run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
     match bytes.last_chunk() {
-        // This word overlaps the word before it.
+        // This word may overlap the word before it.
         Some(word) => {
             let start = bytes.len().wrapping_sub(BYTES);
             start.wrapping_add(before_first(stops(Word::from_le_bytes(*word))))
@@ -227,8 +227,8 @@ pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Finds a byte in a plain loop, which takes less code than a word search, and never panics. For short texts, such as
-/// templates, and for bare-metal targets without unaligned words.
+/// Finds a byte in a plain loop. The loop takes less code than a word search, and never panics. The function is for
+/// short texts, such as templates, and for bare-metal targets that do not read unaligned words.
 pub(crate) fn find_in_bytes(byte: u8, bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|at| *at == byte)
 }

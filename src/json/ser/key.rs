@@ -21,7 +21,7 @@ impl<'w, 'a> TextOnly<'w, 'a, true> {
 }
 
 impl<'w, 'a> TextOnly<'w, 'a, false> {
-    /// Creates a serializer that writes the text verbatim, as a JSON value.
+    /// Creates a serializer that writes JSON text as a value, like [`Writer::raw`].
     pub(super) fn value(writer: &'w mut Writer<'a>) -> TextOnly<'w, 'a, false> {
         TextOnly { writer }
     }

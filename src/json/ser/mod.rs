@@ -18,8 +18,8 @@ mod key;
 pub enum EncodeError {
     /// The value does not fit. The writer has overflowed.
     TooLong,
-    /// The value has no JSON form, or its own `Serialize` failed. Examples are an array as a key, and too many levels.
-    /// The writer discards the value.
+    /// The value has no JSON form, or the `Serialize` of the value failed. Examples of values without JSON form are a
+    /// map with an array as a key, and a value with too many levels. The writer discards the value.
     Invalid,
 }
 
@@ -46,7 +46,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the value does not fit or has no JSON form.
+    /// Returns an error if the value does not fit or has no JSON form, or if the `Serialize` of the value fails.
     pub fn serialize<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
         let mut result = Ok(());
         let mark = self.mark();
@@ -67,13 +67,13 @@ impl Writer<'_> {
 struct Encoder<'w, 'a>(&'w mut Writer<'a>);
 
 impl<'w, 'a> Encoder<'w, 'a> {
-    /// Begins an array. `close` ends the array, and the object around it, if any.
+    /// Begins an array. `close` ends the array. For an enum variant, `close` also ends the object around the array.
     fn array(self, close: &'static str) -> Compound<'w, 'a> {
         self.0.begin_array();
         Compound { writer: self.0, close }
     }
 
-    /// Begins an object. `close` ends the object, and the object around it, if any.
+    /// Begins an object. `close` ends the object. For an enum variant, `close` also ends the object around this object.
     fn object(self, close: &'static str) -> Compound<'w, 'a> {
         self.0.begin_object();
         Compound { writer: self.0, close }
@@ -248,7 +248,7 @@ impl<'w, 'a> Serializer for Encoder<'w, 'a> {
     }
 }
 
-/// An open container.
+/// An open container. If `close` is [`VERBATIM`], the value is JSON text, and no container is open.
 struct Compound<'w, 'a> {
     writer: &'w mut Writer<'a>,
     close: &'static str,

@@ -11,7 +11,8 @@ impl Writer<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if `body` wrote something other than members: keys, each with one value.
+    /// Returns an error if `body` wrote something other than members: keys, each with one value. Also returns an error
+    /// if the members are nested deeper than [`DEPTH_LIMIT`].
     pub(crate) fn members_checked(&mut self, body: &mut dyn WriteBody) -> Result<(), ScanError> {
         let mark = self.mark();
         let floor = core::mem::replace(&mut self.floor, self.at);
@@ -32,7 +33,8 @@ impl Writer<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if `body` wrote something other than exactly one JSON value.
+    /// Returns an error if `body` wrote something other than exactly one JSON value, or a value that is nested deeper
+    /// than [`DEPTH_LIMIT`].
     pub(crate) fn value_checked(&mut self, body: &mut dyn WriteBody) -> Result<(), ScanError> {
         let mark = self.mark();
         self.separate();

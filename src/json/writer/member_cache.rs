@@ -90,7 +90,7 @@ mod tests {
             let first = write(&mut MemberCache::new(), key, 3, 100);
             assert_eq!(write(&mut cache, key, 3, 100), first);
             assert_eq!(first.unwrap(), std::format!(r#"{{"a":"\"\"\"","key":{key},"b":1}}"#));
-            // The buffer is too short, with and without the cache.
+            // The members do not fit into 20 bytes, even if they are in the cache.
             assert_eq!(write(&mut cache, key, 3, 20), None);
         }
     }

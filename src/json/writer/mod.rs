@@ -25,7 +25,8 @@ use strings::Edge;
 pub(crate) use strings::fitting_prefix;
 
 /// A JSON writer with automatic commas and escapes. After the first item that does not fit, the writer writes nothing
-/// more, and [`overflowed`](Writer::overflowed) returns `true`.
+/// more, and [`overflowed`](Writer::overflowed) returns `true`, until a [`rollback`](Writer::rollback) clears the
+/// overflow.
 ///
 /// The crate validates, as a whole, each value that the application writes. An unbalanced `begin` or `end` therefore
 /// affects only this value.
@@ -123,7 +124,7 @@ impl<'a> Writer<'a> {
         self.at
     }
 
-    /// Returns the output so far. The output is empty while the writer only counts.
+    /// Returns the output so far, or an empty slice while the writer only counts.
     pub(crate) fn written(&self) -> &[u8] {
         self.buffer.bytes().get(self.start..self.at).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Tracks the order of writer calls, so that valid output needs no check by `checked.rs`.
+//! Tracks the order of writer calls, so that most valid output needs no scan by `checked.rs`.
 
 use super::Writer;
 

@@ -47,7 +47,7 @@ fn value_is_known_exactly_if_it_is_json() {
     let mut found = 0;
     all(6, &mut Vec::new(), &mut |acts| {
         let (text, is_sure) = run(Nesting::VALUE, "", acts, Nesting::is_value);
-        // The nesting depth of a received object is unknown.
+        // Call 7 writes a parsed object, whose nesting depth is unknown.
         let expected = scan(&text).is_ok() && !acts.contains(&7);
         assert_eq!(is_sure, expected, "{acts:?}");
         found += usize::from(expected);

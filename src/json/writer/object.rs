@@ -35,8 +35,8 @@ impl Writer<'_> {
     }
 
     /// Serializes a value, and writes the members of the resulting object into the open object. Returns `false` if the
-    /// value does not serialize to an object or has no JSON form. After an overflow, the function returns `true`,
-    /// because the writer reports the overflow.
+    /// value does not serialize to an object, or does not serialize at all. After an overflow, the function returns
+    /// `true`, because the writer reports the overflow.
     #[cfg(feature = "serde")]
     pub(crate) fn serialize_members<T: serde_core::Serialize + ?Sized>(&mut self, value: &T) -> bool {
         let before = self.mark();

@@ -18,7 +18,7 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// No bytes, because the string stays open.
+    /// No bytes: the string is already open, or stays open.
     pub(super) const NONE: Edge = Edge { bytes: *b"\"\"", length: 0, last: b'"' };
     pub(super) const QUOTE: Edge = Edge { bytes: *b"\"\"", length: 1, last: b'"' };
     /// The start of a string after another item.

@@ -5,7 +5,7 @@ use crate::buffer::BufferMut;
 use std::string::String;
 use std::vec;
 
-/// Returns the output of a writer with a buffer of this length.
+/// Returns the output of a writer with a buffer of this length, and whether the output overflowed.
 fn written(room: usize, body: &dyn Fn(&mut Writer<'_>)) -> (String, bool) {
     let mut bytes = vec![0xEE; room];
     let mut out = Writer::new(BufferMut::Lent(&mut bytes), 0, room);

@@ -92,7 +92,7 @@ fn update_node<D>(slots: &mut [Slot<D>], at: u32, index: u32) -> bool {
     let is_free = !slot.is_taken() && slot.generation != RETIRED;
     let mut lowest_free = if is_free { at as u16 } else { NONE as u16 };
     let (mut earliest, mut deadline) = (at as u16, slot.deadline());
-    // An index has 16 bits.
+    // An index has 16 bits, so this arithmetic does not wrap.
     let left = at.wrapping_mul(2).wrapping_add(1);
     for child in [left, left.wrapping_add(1)] {
         let Some(child) = slots.get(child as usize) else { break };

@@ -1,8 +1,9 @@
-//! Slot table of requests in flight and open `subscriptions/listen`: tickets, ids, texts, deadlines and a queue.
+//! Slot table of requests in flight, open `subscriptions/listen`, or tasks: tickets, ids, texts, deadlines and a queue.
 //!
-//! All links are indices inside the slots, so a table over lent slots needs no heap. A lookup takes O(1) time on
-//! average. Taking or releasing a slot and setting a deadline take O(log n). The hash of the peer's ids uses the
-//! caller's seed. If the seed is random, the peer cannot choose ids that collide.
+//! All links are indices inside the slots, so a table over lent slots needs no heap. The lookup of a request by its
+//! ticket or id takes O(1) time on average. Taking or releasing a slot and setting a deadline take O(log n), unless the
+//! table grows. The hash of the peer's ids uses the caller's seed. If the seed is random, the peer cannot choose ids
+//! that collide.
 #![allow(
     clippy::as_conversions,
     reason = "the number of slots and the length of their texts are limited to 16 bits; a ticket consists of two halves"
@@ -54,18 +55,19 @@ impl Ticket {
 pub struct Slot<D> {
     /// Two halves, because a `u64` would require padding.
     deadline: [u32; 2],
-    /// Generation of the current or next request in this slot. Each release increments the generation.
+    /// Generation of the current or next request in this slot. The end of a request increments the generation.
     generation: u32,
     /// Next slot in the chain of a bucket, or in the queue.
     next: u16,
     /// First slot in the chain of the bucket with this slot's index.
     bucket: u16,
-    /// Lowest free slot in the subtree of this slot.
+    /// Lowest free slot in the subtree of this slot: see the module `deadlines`.
     lowest_free: u16,
     /// Slot with the earliest deadline in the subtree of this slot. Can be a free slot.
     earliest: u16,
     text_length: u16,
-    /// Length of the peer's id at the start of the text. 0 for outbound requests, whose ids encode the slot.
+    /// Length of the peer's id at the start of the text, or 0 if the slot has no such id. For example, an outbound
+    /// request has none, because its id encodes the slot.
     id_length: u16,
     /// `None` if the slot holds no request.
     data: Option<D>,
@@ -74,7 +76,9 @@ pub struct Slot<D> {
 /// Per-request data that the server or client stores in a slot.
 pub trait Data: Copy {
     /// Returns the owner of the request's id. Ids are unique per owner. In the stateless era, the owner is the stream
-    /// of the request. In the handshake era, the owner is the [stream](crate::SessionKey::stream) of the session.
+    /// of the request. In the handshake era, the owner is the [stream](crate::SessionKey::stream) of the session, or
+    /// `StreamId::NONE` if the machine has only one session. The owner of an outbound request is also
+    /// `StreamId::NONE`.
     fn owner(&self) -> StreamId {
         StreamId::NONE
     }
@@ -116,7 +120,8 @@ pub(crate) struct InFlight<'b, D> {
     /// Length, in bytes, of each slot's share of the text.
     share: u16,
     taken: u16,
-    /// First and last slot of the queue: requests that wait for transmit space.
+    /// First and last slot of the queue. The queue holds the requests that have an unsent message, such as a
+    /// cancellation.
     queue: (u16, u16),
 }
 
@@ -128,7 +133,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         InFlight { store, seed: [0; 2], share: 0, taken: 0, queue: NO_QUEUE }
     }
 
-    /// Creates a table over lent slots. Each slot owns an equal share of `text`.
+    /// Creates a table over lent slots. Each slot owns an equal share of `text`, but at most 65,535 bytes.
     pub(crate) fn lent(slots: &'b mut [Slot<D>], text: &'b mut [u8]) -> InFlight<'b, D> {
         let (share, _) = divide(text.len() as u64, slots.len() as u32);
         let share = share.min(u64::from(u16::MAX)) as usize;
@@ -136,7 +141,8 @@ impl<'b, D: Data> InFlight<'b, D> {
         InFlight::from_store(Store::Lent { slots, text }, share)
     }
 
-    /// Creates a table that grows to `limit` requests. Each request has up to `longest` bytes of text.
+    /// Creates a table that grows to `limit` requests. Each request has up to `longest` bytes of text. Values above
+    /// 65,535 count as 65,535.
     #[cfg(feature = "alloc")]
     pub(crate) fn grown(limit: usize, longest: usize) -> InFlight<'static, D> {
         InFlight::from_store(Store::grown(limit.min(NONE as usize), longest), 0)
@@ -190,7 +196,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.taken.into()
     }
 
-    /// Takes the lowest free slot for a request. Returns `None` if no slot is free.
+    /// Takes the lowest free slot for a request. Returns `None` if no slot is free and the table cannot grow.
     #[inline]
     pub(crate) fn take(&mut self, data: D, deadline: Option<Millis>) -> Option<Ticket> {
         let index = self.free_slot();
@@ -212,7 +218,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.taken_slot_mut(ticket)?.data.as_mut()
     }
 
-    /// Returns the request in the slot with this index. Returns `None` if the slot is free.
+    /// Returns the request in the slot with this index. Returns `None` if the slot is free or does not exist.
     pub(crate) fn request_in_slot(&self, index: u32) -> Option<(Ticket, &D)> {
         let slot = self.slot(index)?;
         Some((Ticket { slot: index, generation: slot.generation }, slot.data.as_ref()?))
@@ -249,8 +255,8 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// Appends a request to the queue.
     ///
-    /// The request must not be in the queue and must have no id of the peer, because the queue and the id index use the
-    /// same link. The caller must dequeue the request before it releases the request.
+    /// The request must not be in the queue yet. The id index must not contain the request, because the queue and the
+    /// index use the same link. The caller must dequeue the request before it releases the request.
     pub(crate) fn enqueue(&mut self, ticket: Ticket) {
         let (first, last) = self.queue;
         let added = ticket.slot as u16;

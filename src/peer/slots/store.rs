@@ -27,12 +27,13 @@ pub(crate) enum Store<'b, D> {
     },
 }
 
-/// A table with at least this number of slots grows by a quarter, to save memory. Smaller tables double.
+/// A table with at least this number of slots grows by a quarter, to save memory. Smaller tables start with eight slots
+/// and double.
 #[cfg(feature = "alloc")]
 const LARGE_TABLE: usize = 1024;
 
-/// Minimum length of a slot's share after a growing table has stored its first text. A shorter limit takes precedence.
-/// Most ids fit into this length.
+/// Minimum length of a slot's share after a growing table has stored its first text, unless the maximum length of a
+/// text is shorter. Most ids fit into this length.
 #[cfg(feature = "alloc")]
 const MIN_SHARE: u16 = 16;
 
@@ -68,7 +69,7 @@ impl<D: Data> InFlight<'_, D> {
     }
 
     /// Keeps the first `kept` bytes of the text of a request, and replaces the rest with `piece`. Returns `false` if
-    /// `piece` does not fit, or if the text is shorter than `kept`.
+    /// `piece` does not fit, if the text is shorter than `kept`, or if the request has ended.
     pub(crate) fn set_text_after(&mut self, ticket: Ticket, kept: usize, piece: &[u8]) -> bool {
         let length = kept.wrapping_add(piece.len());
         if self.text(ticket).len() < kept {
@@ -82,8 +83,9 @@ impl<D: Data> InFlight<'_, D> {
 
     /// Keeps the first `kept` bytes of the text of a request, and replaces the rest with the output of `body`.
     ///
-    /// Returns `false` if the output does not fit, or if the text is shorter than `kept`. The text then has its old
-    /// length, but its bytes after `kept` may have changed.
+    /// Returns `false` if the output does not fit, if `body` calls [`Writer::fail`], if the text is shorter than
+    /// `kept`, or if the request has ended. The text then has its old length, but its bytes after `kept` may have
+    /// changed.
     pub(crate) fn write_text(&mut self, ticket: Ticket, kept: usize, body: &mut dyn WriteBody) -> bool {
         #[cfg(feature = "alloc")]
         if let Store::Grown { longest, .. } = &self.store {
@@ -107,8 +109,8 @@ impl<D: Data> InFlight<'_, D> {
         self.set_text_length(ticket, end)
     }
 
-    /// Replaces a part of the text of a request. Returns `false` if the text ends before `part` ends, or if `piece`
-    /// does not fit.
+    /// Replaces a part of the text of a request with `piece`. Returns `false` if the text ends before `part` ends, if
+    /// `piece` does not fit, or if the request has ended.
     pub(crate) fn splice_text(&mut self, ticket: Ticket, part: Range<usize>, piece: &[u8]) -> bool {
         let length = self.text(ticket).len();
         let Some(rest) = length.checked_sub(part.end) else { return false };
@@ -157,7 +159,7 @@ impl<D: Data> InFlight<'_, D> {
     }
 
     fn text_start(&self, ticket: Ticket) -> usize {
-        // The index and the share have 16 bits each.
+        // The index and the share have 16 bits each, so the product does not wrap.
         (ticket.slot as usize).wrapping_mul(self.share.into())
     }
 
@@ -203,7 +205,7 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Adds slots, up to the limit. No effect on lent slots.
+    /// Adds slots, up to the limit. No effect if the slots are lent or the heap is exhausted.
     #[cold]
     #[inline(never)]
     pub(crate) fn grow(&mut self) {
@@ -241,7 +243,7 @@ mod tests {
         let lengths = [0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 99, 100];
         for n in 0..3000usize {
             let ticket = table.take(7, None).unwrap();
-            // Each new length occurs at a different number of slots.
+            // Each length begins at a different number of requests in the table.
             let length = lengths[(n / 230).min(lengths.len() - 1)];
             let text: String = (0..length).map(|at| char::from(b'a' + ((n + at) % 26) as u8)).collect();
             assert!(match n % 3 {

@@ -1,4 +1,4 @@
-//! Payloads of tasks (results and errors), and lookup of a task by its request.
+//! Payloads of tasks, such as results and errors, and the lookup of a task by its request.
 
 use crate::error::ProtocolError;
 use crate::json::{Json, WriteBody, Writer, text_of};
@@ -11,8 +11,10 @@ use crate::rpc::code;
 use crate::time::Millis;
 
 impl TaskTable<'_> {
-    /// Stores the start of a task's text: the progress token or, if a deferred request became or may become the task,
-    /// the ticket of this request. Returns `false` if the token or ticket does not fit.
+    /// Stores `token` as the start of a task's text. `token` is the progress token or, if a deferred request became or
+    /// may become the task, the ticket of this request. On a client, the kind of the request follows the ticket.
+    ///
+    /// Returns `false` if `token` does not fit, or has more than 255 bytes.
     pub(crate) fn set_token(&mut self, ticket: Ticket, token: &[u8]) -> bool {
         let Ok(length) = token.len().try_into() else { return false };
         let is_stored = self.slots.splice_text(ticket, 0..0, token);
@@ -22,7 +24,7 @@ impl TaskTable<'_> {
         is_stored
     }
 
-    /// Replaces the payload. Returns `false` if the payload does not fit.
+    /// Replaces the payload of a task. Returns `false` if the new payload does not fit.
     pub(crate) fn set_payload(&mut self, ticket: Ticket, payload: &[u8]) -> bool {
         let start = self.data(ticket).map_or(0, TaskData::payload_start);
         let end = self.slots.text(ticket).len();
@@ -30,8 +32,8 @@ impl TaskTable<'_> {
     }
 
     /// Stores the result or error of a task as its payload, and returns the state with which the task ends. Returns
-    /// `None` if the result or error has more than `limit` bytes, does not fit or is not valid. Always removes the
-    /// input requests.
+    /// `None` if the table does not have the task, or if the result or error has more than `limit` bytes, does not fit
+    /// or is not valid. The payload is then empty. In all cases, the task loses its input requests.
     pub(crate) fn store(
         &mut self,
         ticket: Ticket,
@@ -65,8 +67,8 @@ impl TaskTable<'_> {
         })
     }
 
-    /// Stores the response to a call like [`store`](TaskTable::store). If the response does not fit or is not valid,
-    /// stores an error as the payload, and returns an error for the application beside the state.
+    /// Stores the response of the application like [`store`](TaskTable::store). If the response does not fit or is not
+    /// valid, stores an error as the payload, and returns an error for the application beside the state.
     pub(crate) fn store_or_refuse(
         &mut self,
         ticket: Ticket,
@@ -89,12 +91,13 @@ impl TaskTable<'_> {
         let end = self.store(ticket, limit, Some(code::INTERNAL_ERROR), &mut |out: &mut Writer<'_>| {
             out.field_string("message", "the result is too large, or not valid");
         });
-        // If the error does not fit either, the task has no payload.
+        // If the error does not fit either, the task has no payload and ends as cancelled.
         (end.unwrap_or(TaskState::Cancelled), Some(refused))
     }
 
     /// Returns the response to `tasks/result` for an ended task (`2025-11-25`): the code if the response is an error,
-    /// and the members of the result or error. Returns `None` if the task is removed.
+    /// and the members of the result or error. Returns `None` if the task is removed. The application must not keep the
+    /// result: see [`TaskData::is_kept_by_application`].
     pub(crate) fn end_of(&self, ticket: Ticket) -> Option<(Option<i32>, Json<'_>)> {
         let data = self.data(ticket).filter(|data| data.state != TaskState::Removed)?;
         let payload = Json::trusted(self.payload(ticket));
@@ -140,9 +143,9 @@ pub(crate) fn write_members(stored: Json<'_>, skips_code: bool, out: &mut Writer
 
 /// Writes the object that a task stores as its result or error.
 ///
-/// A result equals the result of a call without a task. The result includes `resultType` in `2026-07-28`. In
-/// `2025-11-25`, the result also has the `_meta` that `tasks/result` requires, if `id` is not `None`. Returns the
-/// result of `body`: whether the members are valid.
+/// A result has the members of the result of a call without a task, including `resultType` in `2026-07-28`. In
+/// `2025-11-25`, if `id` is not `None`, the result also has the `_meta` that `tasks/result` requires. Returns the
+/// value that `body` returns: whether the members are valid.
 pub(crate) fn write_payload_object(
     out: &mut Writer<'_>,
     revision: Revision,

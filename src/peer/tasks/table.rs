@@ -33,9 +33,11 @@ pub(crate) const LONGEST_MESSAGE: usize = 128;
 ///
 /// The text consists of the progress token, the message about the status, and the payload. If a deferred request became
 /// or may become the task, the ticket of this request takes the place of the token. A client stores the kind of the
-/// request after the ticket. The payload is JSON. An open task of `2026-07-28` stores its open input requests. An open
-/// task of `2025-11-25` stores the key of the input request whose response arrived last. An ended task stores its
-/// result or error, unless the application keeps it.
+/// request after the ticket.
+///
+/// The payload is JSON. In an open task of `2026-07-28`, the payload holds the open input requests. In an open task of
+/// `2025-11-25`, the payload is the key of the input request whose response arrived last. In a completed or failed
+/// task, the payload is the result or error, unless the application keeps it.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskData {
     pub(crate) random: Random,
@@ -64,7 +66,7 @@ pub struct TaskData {
     /// Whether the application knows the task only as a request. If the application deferred the request, the text
     /// begins with the ticket of the request.
     pub(crate) has_request: bool,
-    /// Whether the status notification of the task (`2025-11-25`) is pending.
+    /// Whether the task has changed, and its status notification (`2025-11-25`) may be pending.
     pub(crate) is_changed: bool,
 }
 
@@ -73,7 +75,7 @@ impl Data for TaskData {}
 /// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TaskState {
-    /// A deferred call may become this task.
+    /// A call may become this task.
     Reserved,
     /// The task has not ended.
     Open,
@@ -166,7 +168,7 @@ pub struct TaskTable<'b> {
     pub(crate) owner: u64,
     pub(crate) keeps_on_reset: bool,
     pub(crate) notifies: bool,
-    /// Whether a response or notification about tasks awaits transmit space.
+    /// Whether responses or notifications about tasks may be unsent.
     pub(crate) is_pending: bool,
     /// The configuration of automatic tasks (server only).
     pub(crate) automatic: Option<AutomaticTasks>,
@@ -224,7 +226,8 @@ impl<'b> TaskTable<'b> {
         self
     }
 
-    /// Enables `notifications/tasks/status`. By default, the server polls the tasks.
+    /// Enables `notifications/tasks/status`. By default, the client sends no such notifications, so the server must
+    /// poll the tasks.
     #[must_use]
     pub fn notify(mut self) -> Self {
         self.notifies = true;
@@ -257,7 +260,7 @@ impl<'b> TaskTable<'b> {
         self.slots.get(ticket)
     }
 
-    /// Finds the task with this id that the sender of a request may access.
+    /// Finds the task with this id, if the sender of a request may access the task.
     pub(crate) fn find(&self, id: Str<'_>, revision: Revision, session: SessionKey) -> Option<Ticket> {
         let (ticket, random) = TaskId::parse(id)?;
         let data = self.data(ticket)?;
@@ -313,7 +316,8 @@ impl<'b> TaskTable<'b> {
         }
     }
 
-    /// Records the time at which a task has changed, and marks the notification about the change as pending.
+    /// Records that a task has changed, and the time of the change. A later poll sends the notifications about the
+    /// change, if notifications are enabled.
     pub(crate) fn touch(&mut self, ticket: Ticket, now: Millis) {
         let time = self.wall_time(now);
         if let Some(data) = self.slots.get_mut(ticket) {
@@ -399,7 +403,8 @@ impl<'b> TaskTable<'b> {
         });
     }
 
-    /// Writes the members of the task with its open input requests, stored result or stored error (`2026-07-28`).
+    /// Writes the members of the task (`2026-07-28`). Depending on the status, also writes the open input requests, the
+    /// stored result or the stored error.
     pub(crate) fn write_detailed(&self, ticket: Ticket, out: &mut Writer<'_>) {
         self.write_members(ticket, out);
         let Some(data) = self.data(ticket) else { return };

@@ -1,7 +1,7 @@
-//! `TransmitBuffer`: queue of outbound messages. The caller handles a message that does not fit.
+//! `TransmitBuffer`: queue of outbound messages.
 //!
-//! If a response does not fit, a server sends an error response (`server_state.rs`). The buffer also checks in advance
-//! whether a response of the maximum size fits.
+//! If a response does not fit, the buffer returns an error, and a server sends an error response (`server_state.rs`).
+//! The buffer also checks in advance whether a response of the maximum size fits.
 
 mod open_message;
 
@@ -33,7 +33,7 @@ pub(crate) struct TransmitBuffer<'b> {
     observed: usize,
 }
 
-/// State of the transmission, as reported by the caller.
+/// State of the transmission: what the caller has reported, and which messages the buffer accepts.
 #[derive(Debug, Clone, Copy, Default)]
 struct Link {
     /// Offset of the first unsent byte.
@@ -57,8 +57,8 @@ enum Writable {
     Pieces,
     /// Whole messages, and pieces of open messages. Message mode only.
     MessagesAndPieces,
-    /// Like `MessagesAndPieces`, but a whole message did not fit. The buffer accepts no pieces until it is empty,
-    /// because pieces must not take the space of this message.
+    /// Like `MessagesAndPieces`, but a whole message or a last piece did not fit. Until the buffer is empty, open
+    /// messages can end but not grow, so that they do not take the space that the waiting message needs.
     MessagesFirst,
 }
 
@@ -133,7 +133,7 @@ impl<'b> TransmitBuffer<'b> {
         self.observer = Some(AttachedObserver { observer, show: show_messages });
     }
 
-    /// Passes to the observer the messages that were written since the last call of this method.
+    /// Passes to the observer the written messages that the observer has not seen yet.
     #[inline]
     pub(crate) fn observe_sent(&mut self) {
         if self.observer.is_some() {
@@ -195,7 +195,7 @@ impl<'b> TransmitBuffer<'b> {
         self.link.broken
     }
 
-    /// Drops unsent bytes.
+    /// Drops unsent bytes. In line mode, the open message (if any) is then closed.
     pub(crate) fn clear(&mut self) {
         (self.link.start, self.end, self.observed) = (0, 0, 0);
         if self.link.writable == Writable::Pieces {
@@ -215,7 +215,7 @@ impl<'b> TransmitBuffer<'b> {
 
     /// Returns whether the machine may write a message of `bytes` contiguous bytes. Always `false` while an open
     /// message delays all other messages. Compacts the buffer if necessary. In message mode, if the message does not
-    /// fit, the buffer accepts no further pieces until it is empty.
+    /// fit, open messages can end but not grow until the buffer is empty.
     #[inline]
     pub(crate) fn has_space(&mut self, bytes: usize) -> bool {
         if self.holds_messages() {
@@ -296,7 +296,7 @@ impl<'b> TransmitBuffer<'b> {
     /// Writes one message of at most `space` bytes, including its overhead.
     ///
     /// # Errors
-    /// [`Overflow`] if the message does not fit. The buffer is then unchanged.
+    /// [`Overflow`] if the message does not fit. The message is then dropped.
     pub(crate) fn write(
         &mut self,
         routing: Routing,
@@ -327,7 +327,7 @@ impl<'b> TransmitBuffer<'b> {
     ///
     /// # Errors
     /// [`SendError::Invalid`] if the body is not valid, and [`SendError::Unwritable`] if the message does not fit. The
-    /// buffer is then unchanged.
+    /// message is then dropped.
     pub(crate) fn write_message(
         &mut self,
         routing: Routing,
@@ -364,7 +364,7 @@ impl<'b> TransmitBuffer<'b> {
         Writer::new(self.buffer.reborrow(), from, limit)
     }
 
-    /// Completes the message that `begin_message` started, and whose text ends at `to`.
+    /// Completes a message, or a piece in message mode, whose text ends at `to`.
     ///
     /// # Errors
     /// [`Overflow`] if `to` is `None` or the overhead does not fit. The message is then dropped.
@@ -399,8 +399,8 @@ impl<'b> TransmitBuffer<'b> {
         Ok(())
     }
 
-    /// Removes the latest message, and returns its text. `length` includes the overhead. The observer must not have
-    /// seen the message yet.
+    /// Removes the latest message, and returns its text. `length` is the length of the message with its overhead. The
+    /// observer must not have seen the message yet.
     pub(crate) fn remove_last(&mut self, length: usize) -> &[u8] {
         let (before, after) = self.framing_size();
         let from = self.end.saturating_sub(length);
@@ -453,8 +453,8 @@ impl<'a> Transmit<'a> {
 
     /// Reports that the first `n` bytes were written. If `n` exceeds the bytes, all bytes count as written.
     ///
-    /// In message mode, a message is sent only if `n` is its whole length. After a smaller `n` the machine offers the
-    /// message again.
+    /// In message mode, a message counts as sent only if `n` is at least its whole length. After a smaller `n`, the
+    /// machine offers the whole message again.
     #[inline]
     pub fn sent(self, n: usize) {
         let n = n.min(self.bytes.len());

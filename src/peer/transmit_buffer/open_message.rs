@@ -1,13 +1,13 @@
 //! The open message: a message that grows piece by piece while the peer reads it.
 //!
-//! A *piece* is a part of a chunked response: the bytes that one call of a method such as
+//! A *piece* is a part of a chunked response: its beginning, its end, or the bytes that one call of a method such as
 //! [`Chunks::text`](crate::server::Chunks::text) writes.
 //!
 //! In line mode, the open message is the last message in the buffer. While this message is open, no other message may
 //! be written. Every piece leaves space for the end of the message, so that the message can end at any time.
 //!
-//! In message mode, each piece is a message of its own. Other messages may follow a piece. The end waits for space like
-//! any response.
+//! In message mode, each piece is a message of its own. Other messages may follow a piece. If the end of a response
+//! does not fit, the server writes the end later, when the buffer has space.
 
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::Writer;
@@ -31,7 +31,8 @@ impl TransmitBuffer<'_> {
         }
     }
 
-    /// Refuses further pieces until the buffer is empty, because a whole message did not fit. Message mode only.
+    /// Stops the growth of open messages until the buffer is empty, because a whole message or a last piece did not
+    /// fit. Message mode only.
     #[cold]
     pub(super) fn hold_pieces(&mut self) {
         if self.link.writable == Writable::MessagesAndPieces {
@@ -90,7 +91,7 @@ impl TransmitBuffer<'_> {
         if self.is_message_mode() {
             return to == Some(self.piece_start()) || self.end_message(piece_of(stream, false), to).is_ok();
         }
-        // A growing buffer must have the space for the end of the message before the piece is added.
+        // A growing buffer grows now to the space for the end of the message, so that the end always fits.
         let fits = |to: &usize| self.buffer.reborrow().into_grown(to.saturating_add(reserved)).is_some();
         let Some(to) = to.filter(fits) else { return false };
         self.end = to;
@@ -180,7 +181,7 @@ impl TransmitBuffer<'_> {
         limit.saturating_sub(reserved).saturating_sub(self.framing_size().0)
     }
 
-    /// Passes the piece that was just added to the observer. `is_last` means that the piece ends the message.
+    /// Shows the observer the piece that was just added. `is_last` means that the piece ends the message.
     fn observe_piece(&mut self, is_last: bool) {
         if let Some(attached) = &mut self.observer {
             let piece = self.buffer.bytes().get(self.observed..self.end).unwrap_or_default();

@@ -339,7 +339,7 @@ pub enum FieldKind {
     Choice,
     /// Any number of the [`choices`](FieldView::choices).
     Choices,
-    /// A type that the specification does not define.
+    /// A missing type, or a type that the specification does not define.
     Other,
 }
 

@@ -49,8 +49,9 @@ impl<'a> Form<'a> {
 
     /// Creates a form with a schema as JSON text.
     ///
-    /// The schema describes an object whose properties are primitive. The server changes only line breaks in the
-    /// schema. The server does not adapt the schema to the client's revision, so this revision must allow the schema.
+    /// The schema describes an object whose properties are primitive values or multiple choices. The server writes the
+    /// schema unchanged, except that spaces replace line breaks. The server does not adapt the schema to the client's
+    /// revision, so this revision must allow the schema.
     #[must_use]
     pub const fn raw(message: &'a str, schema: &'a str) -> Form<'a> {
         Form { message, schema: Schema::Raw(schema) }
@@ -168,7 +169,7 @@ impl<'a> FormView<'a> {
 
     /// Returns the JSON Schema of the form's content, or an empty object if the server sends no schema.
     ///
-    /// The schema describes an object whose properties are primitive.
+    /// The schema describes an object whose properties are primitive values or multiple choices.
     #[must_use]
     pub fn requested_schema(&self) -> Json<'a> {
         self.json.get("requestedSchema").unwrap_or(Json::EMPTY_OBJECT)

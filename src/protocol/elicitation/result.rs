@@ -1,4 +1,4 @@
-//! The user's choice: written by a client, viewed by a server.
+//! The result of an elicitation, which contains the user's choice: written by a client, viewed by a server.
 //!
 //! Specification: *Elicitation*, *Response actions*.
 
@@ -80,7 +80,7 @@ impl<'a> ElicitResultView<'a> {
         self.content.unwrap_or(Json::EMPTY_OBJECT)
     }
 
-    /// Returns the value of a submitted field. Returns `None` if the form was not submitted, or lacks the field.
+    /// Returns the value of a submitted field. Returns `None` if the user did not submit the form or the field.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Json<'a>> {
         self.content?.get(name)

@@ -16,14 +16,17 @@
 //! | a model's message | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`SampledView::from_json`] |
 //! | a method of an extension | [`OtherRequest`] | nothing | [`Response::outcome`](crate::server::Response::outcome) |
 //!
-//! A server requests input with the types in this table. The types in the next table carry the requests, or the
-//! responses to the requests:
+//! A [`CreateMessage`] with tools, a tool choice or tool results also requires
+//! [`SAMPLING_TOOLS`](ClientCapabilities::SAMPLING_TOOLS).
+//!
+//! A server requests input with the types in the table above. The types in the following table carry the requests, or
+//! the responses to the requests:
 //!
 //! | Type | Side | Purpose |
 //! |---|---|---|
 //! | [`client::ServerRequest`](crate::client::ServerRequest) | the client | a request of the handshake era, with the right to respond |
 //! | [`client::InputRequired`](crate::client::InputRequired) | the client | all input that a call of `2026-07-28` needs |
-//! | [`client::InputRequest`](crate::client::InputRequest) | the client | a view of one request of the types above |
+//! | [`client::InputRequest`](crate::client::InputRequest) | the client | a view of one input request |
 //! | [`client::InputResponses`](crate::client::InputResponses) | the client | writes the responses to `InputRequired` |
 //! | [`server::Response`](crate::server::Response) | the server | the response to a request of the handshake era |
 //!

@@ -92,7 +92,7 @@ fn form_schema_depends_on_revision() {
     check(&form, V2026_07_28, new);
     let twice = [Field::text("a"), Field::text("b"), Field::boolean("a")];
     assert_eq!(written(&Form::new("", &twice), V2025_06_18, C::NONE), None);
-    // The form ignores limits and defaults of the wrong type.
+    // A field ignores limits and defaults that its kind does not have.
     let odd = Field::boolean("b").length(Some(1), None).range(None, Some(Decimal::ZERO)).default_text("x");
     let odd = [odd.default_number(Decimal::ZERO).default_choices(&["x"])];
     let expected = r#"{"mode":"form","message":"","requestedSchema":{"type":"object","properties":{"b":{"type":"boolean"}}}}"#;
@@ -253,7 +253,7 @@ fn tool_result_writes_structured_value() {
     }
     assert_eq!(written("{", V2025_11_25), None);
     assert_eq!(written("1 2", V2026_07_28), None);
-    // Other blocks have no structured value.
+    // A block that is not a tool result has no structured value.
     let blocks = [Block::text("?").structured("7")];
     let text = [SampleMessage::new(Role::User, &blocks)];
     assert!(!self::written(&CreateMessage::new(&text, 1), V2026_07_28, C::NONE).unwrap().contains('7'));

@@ -79,14 +79,14 @@ impl<'n> Annotations<'n> {
 }
 
 view! {
-    /// Annotations: audience, priority and time of the last change. Servers may omit any annotation.
+    /// Annotations: audience, priority and time of the last change. Each annotation is optional.
     ///
     /// Specification: *Resources*, *Annotations*.
     AnnotationsView
 }
 
 impl<'a> AnnotationsView<'a> {
-    /// Returns the intended audience. The iterator is empty if the server specifies no known role.
+    /// Returns the intended audience. The iterator is empty if the annotations specify no known role.
     pub fn audience(&self) -> impl Iterator<Item = Role> + use<'a> {
         list(self.json, "audience").filter_map(Json::string).filter_map(Role::from_json)
     }
@@ -97,7 +97,7 @@ impl<'a> AnnotationsView<'a> {
         self.audience().next().is_none() || self.audience().any(|one| one == role)
     }
 
-    /// Returns the importance, from 0 (entirely optional) to 1 (required).
+    /// Returns the importance, from 0 (entirely optional) to 1 (required). The peer may violate this range.
     #[must_use]
     pub fn priority(&self) -> Option<Decimal> {
         number(self.json, "priority")

@@ -5,8 +5,8 @@ use crate::json::{Json, Kind, ScanError, WriteBody, Writer};
 /// JSON texts from the application. Each text must be an object.
 pub(crate) type Objects<'t> = [Option<&'t str>; 3];
 
-/// Finds the first text that is not an object. Returns `Some(Some(error))` for invalid JSON, and `Some(None)` for
-/// another JSON value. Returns `None` if all texts are objects.
+/// Finds the first text that is not an object. Returns `Some(Some(error))` if this text is not valid JSON, and
+/// `Some(None)` if it is valid JSON. Returns `None` if all texts are objects.
 pub(crate) fn not_an_object(texts: Objects<'_>) -> Option<Option<ScanError>> {
     for text in texts.iter().flatten() {
         match Json::parse(text.as_bytes()) {

@@ -1,4 +1,4 @@
-//! Base64 decoding into the caller's buffer.
+//! Base64 decoding: into the caller's buffer, byte by byte, and in place.
 #![allow(clippy::as_conversions, reason = "the conversions keep only the low byte on purpose")]
 
 use crate::json::{Str, WriteText, errors};
@@ -32,8 +32,8 @@ pub enum Base64Error {
         /// The required size, in bytes.
         needed: usize,
     },
-    /// Text that is not base64. A character or the padding is invalid, or the text ends within a group. The cause is
-    /// invalid data from the peer.
+    /// Text that is not base64. A character or the padding is invalid, or the last group of four digits has only one
+    /// digit. The cause is invalid data from the peer.
     Invalid,
 }
 
@@ -117,7 +117,7 @@ struct Decoder {
     /// The bits of the last digits. The low `count` bits do not belong to a decoded byte yet.
     bits: u32,
     count: u32,
-    /// Number of padding characters so far. Only padding and line breaks may follow.
+    /// Number of padding characters so far. After the first, only padding and line breaks may follow.
     padding: u32,
 }
 
@@ -126,7 +126,7 @@ impl Decoder {
     fn push(&mut self, character: char) -> Result<Option<u8>, Base64Error> {
         match (character, digit(character)) {
             ('\r' | '\n', _) => {}
-            // Two digits leave four bits, and three digits leave two bits.
+            // Padding follows two or three digits of a group. Two digits leave four bits, and three digits leave two.
             ('=', _) if matches!(self.count, 2 | 4) => self.padding = self.padding.saturating_add(1),
             (_, Some(digit)) if self.padding == 0 => {
                 self.bits = (self.bits << 6) | u32::from(digit);
@@ -151,8 +151,8 @@ impl Decoder {
 /// Decodes base64 in place, in the text of a JSON string. Accepts what [`Base64`] accepts.
 ///
 /// The result is at the start of `text`. Returns the number of consumed bytes of `text`, and the length of the result.
-/// If `is_complete` is `false`, the function does not consume an incomplete group at the end of `text`. Returns `None`
-/// if the text is not valid; `text` is then unchanged.
+/// If `is_complete` is `false`, more text can follow. The function then consumes only the text up to the end of the
+/// last group of four digits. Returns `None` if the text is not valid; `text` is then unchanged.
 pub(crate) fn decode_in_json(text: &mut [u8], is_complete: bool) -> Option<(usize, usize)> {
     let (_, length) = decode_pass(text, is_complete, 0)?;
     decode_pass(text, is_complete, length)
@@ -186,8 +186,8 @@ fn decode_pass(text: &mut [u8], is_complete: bool, limit: usize) -> Option<(usiz
     }
 }
 
-/// Returns the character with this code in four hexadecimal digits. Returns `None` for a surrogate, or if a byte is
-/// not a hexadecimal digit.
+/// Returns the character with this code in four hexadecimal digits. Returns `None` for a surrogate. The scanner has
+/// already checked the digits.
 fn code_unit(digits: &[u8; 4]) -> Option<char> {
     char::from_u32(u32::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()?)
 }
@@ -296,7 +296,7 @@ mod tests {
             let mut buffer = [0; 32];
             let whole = decoded(&json, &mut buffer).ok();
             for cut in 0..=text.len() {
-                // The scanner keeps an escape and a character together.
+                // The client never cuts a text within an escape or within a character.
                 let escape = text.as_bytes()[..cut].iter().rposition(|byte| *byte == b'\\');
                 let is_inside =
                     escape.is_some_and(|at| cut < at + if text[at..].starts_with("\\u") { 6 } else { 2 });

@@ -1,4 +1,4 @@
-//! Base metadata of list entries: name, title, description, icons.
+//! Base metadata of list entries: name, title, description, icons and `_meta`.
 
 use crate::json::Writer;
 use crate::protocol::objects::application_json::{Objects, write_raw};
@@ -6,7 +6,7 @@ use crate::protocol::objects::icon::Icons;
 use crate::protocol::objects::size;
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 
-/// The names of text members, and the revisions of each member.
+/// The names of text members, and the revisions that define each member.
 pub(crate) type Names = [(&'static str, Revisions)];
 
 /// Writes the text members that the revision defines.
@@ -89,7 +89,7 @@ impl<'t> BaseMetadata<'t> {
             .saturating_add(size::raw("_meta", self.meta))
     }
 
-    /// Writes the members that the revision defines. The caller must have checked that `_meta` is an object.
+    /// Writes the members that the revision defines. The caller must check that `_meta` is an object.
     pub(crate) fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         write_texts(NAMES, &self.texts, revision, out);
         self.icons.write(revision, out);

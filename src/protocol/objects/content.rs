@@ -55,8 +55,9 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         self
     }
 
-    /// Sets `_meta`, the JSON text of an object (from `2025-06-18` on). If the text is not valid, the response is an
-    /// error instead of a result. A link ignores this `_meta` and has the `_meta` of the linked resource.
+    /// Sets `_meta`, the JSON text of an object. In revisions before `2025-06-18`, the text is ignored. From
+    /// `2025-06-18` on, the response is an error instead of a result if the text is not an object. A link ignores this
+    /// `_meta` and has the `_meta` of the linked resource.
     pub fn meta(mut self, json: &'w str) -> Self {
         self.meta = Some(json);
         self
@@ -117,7 +118,8 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         *valid &= not_an_object(resource.objects()).is_none();
     }
 
-    /// Writes the block. Returns a reference to the validity flag of the array.
+    /// Writes the block. Returns a reference to the validity flag of the array. If the array is already closed, writes
+    /// nothing and clears the flag.
     fn write(self, body: &mut dyn WriteBody) -> &'w mut bool {
         let ContentBlock { out, items, revision, role, annotations, meta } = self;
         if !items.element(out) {
@@ -150,7 +152,7 @@ pub(crate) enum Piece<'x> {
     Media(Media<'x>),
 }
 
-/// An image or audio data.
+/// The binary data of an image or audio block, with its media type.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Media<'x> {
     pub(crate) is_audio: bool,

@@ -27,7 +27,7 @@ enum Line<'t> {
     Blank,
     /// The line `---` after the last field.
     End,
-    /// YAML that this module does not read, or no YAML at all.
+    /// YAML that this module does not read, no YAML at all, or the end of the text.
     Unknown,
 }
 
@@ -41,7 +41,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Removes the next line, and returns the line without trailing spaces.
+    /// Removes the next line, and returns the line without trailing spaces and carriage returns.
     const fn take_line(&mut self) -> &'t [u8] {
         let (mut rest, mut length) = (self.rest, 0usize);
         while let [first, tail @ ..] = rest
@@ -90,7 +90,8 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Returns whether this module can read all lines, and no field occurs twice.
+    /// Returns whether this module can read all lines up to the closing `---`, and no field occurs twice. Returns
+    /// `false` if the closing `---` is missing.
     pub(crate) const fn is_known(self) -> bool {
         let mut rest = self;
         loop {
@@ -160,7 +161,8 @@ const fn string<const CHECK: bool>(value: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Returns whether a line has no control characters but tabs, and no line breaks of YAML 1.1 such as U+0085 and U+2028.
+/// Returns whether a line has no control characters except tabs, no line breaks of YAML 1.1 such as U+0085 and U+2028,
+/// and neither U+FFFE nor U+FFFF.
 const fn is_printable(line: &[u8]) -> bool {
     let mut rest = line;
     while let [_, tail @ ..] = rest {
@@ -177,8 +179,8 @@ const fn is_printable(line: &[u8]) -> bool {
     true
 }
 
-/// Returns whether a text without quotes is a string for all parsers, and not a number, date, boolean, null, list or
-/// comment.
+/// Returns `true` only if all parsers read a text without quotes as a string, and not as a number, date, boolean, null,
+/// list or comment. Returns `false` for some strings too, such as a text that begins with a digit.
 const fn is_plain(text: &[u8]) -> bool {
     const WORDS: [&[u8]; 9] = [b"y", b"n", b"yes", b"no", b"on", b"off", b"true", b"false", b"null"];
     let mut words: &[&[u8]] = &WORDS;
@@ -206,7 +208,8 @@ mod tests {
         fields.get(key).filter(|_| fields.is_known()).map(Into::into)
     }
 
-    /// Parsers of YAML 1.1, such as PyYAML, and parsers of YAML 1.2 agree on these lines.
+    /// Parsers of YAML 1.1, such as PyYAML, and parsers of YAML 1.2 agree on the strings that are read here. Lines with
+    /// `: 1` and ` #no` are refused.
     #[test]
     fn strings_on_one_line_are_read() {
         let cases = [

@@ -141,7 +141,7 @@ impl<'a> IconView<'a> {
         list(self.json, "sizes").filter_map(Json::string)
     }
 
-    /// Returns the intended theme: `light` or `dark`.
+    /// Returns the intended theme. The specification defines `light` and `dark`.
     #[must_use]
     pub fn theme(&self) -> Option<Str<'a>> {
         text(self.json, "theme")

@@ -91,7 +91,7 @@ impl<'t> PromptArgument<'t> {
         self
     }
 
-    /// Makes the argument required. The server refuses requests without the argument.
+    /// Makes the argument required. The server refuses a `prompts/get` request without the argument.
     #[must_use]
     pub const fn required(mut self) -> Self {
         self.required = true;

@@ -146,7 +146,7 @@ view! {
 }
 
 impl<'a> ReadResultView<'a> {
-    /// Returns the parts of the contents. A directory, for example, has several parts.
+    /// Returns the parts of the contents. A directory, for example, can have several parts.
     pub fn contents(&self) -> impl Iterator<Item = ResourceContentsView<'a>> + use<'a> {
         entries(self.json, "contents").map(ResourceContentsView::from_json)
     }

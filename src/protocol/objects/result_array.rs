@@ -2,14 +2,15 @@
 
 use crate::json::Writer;
 
-/// State of an array in a result. The first element opens the array. Before this element, the application can write
-/// other members of the result.
+/// State of an array in a result. The first element opens the array, and the next other member of the result closes the
+/// array. Before the first element and after the last, the application can write other members of the result.
 #[derive(Debug)]
 pub(crate) struct ResultArray {
     key: &'static str,
     position: Position,
     pub(crate) count: usize,
-    /// Whether all elements so far are valid.
+    /// Whether the result is valid so far. The result is not valid if an element is not valid or follows the closed
+    /// array. Users of this type add conditions for the other members.
     pub(crate) valid: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `SchemaReader`: reads tokens of a JSON Schema at compile time.
+//! `SchemaReader`: reads tokens of a JSON Schema, mostly at compile time.
 
 use crate::protocol::objects::const_text::{is_same, split};
 
@@ -112,7 +112,8 @@ impl<'t> SchemaReader<'t> {
         }
     }
 
-    /// Consumes a string, and returns its content with escapes. Returns an empty text for any other value.
+    /// Consumes a string, and returns its content without decoding escapes. If the next value is not a string, returns
+    /// an empty text and consumes nothing.
     pub(super) const fn string(&mut self) -> &'t [u8] {
         let [b'"', text @ ..] = self.rest else { return &[] };
         let mut rest = text;

@@ -5,7 +5,8 @@
     reason = "sums of five words fit into 64 bits; rotations are below 32"
 )]
 
-/// Returns the SHA-256 digest of some bytes. [`Skill`](crate::server::Skill) computes the digests of its files.
+/// Returns the SHA-256 digest of some bytes, for example for
+/// [`SkillFile::by_application`](crate::server::SkillFile::by_application).
 ///
 /// ```
 /// const DIGEST: [u8; 32] = mcp_proto::sha256(b"abc");
@@ -35,7 +36,7 @@ pub const fn sha256(bytes: &[u8]) -> [u8; 32] {
     digest
 }
 
-/// Returns the last one or two blocks: `tail`, a 1 bit, zeros, and the length in bits.
+/// Returns the last one or two blocks: `tail`, a 1 bit, zeros, and `bits`, the length of all hashed bytes in bits.
 const fn padded(tail: &[u8], bits: u64) -> ([u8; 64], Option<[u8; 64]>) {
     let (mut first, mut second) = ([0; 64], [0; 64]);
     if let Some((text, [mark, ..])) = first.split_at_mut_checked(tail.len()) {

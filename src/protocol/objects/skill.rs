@@ -24,8 +24,8 @@ pub(crate) const MAIN_SUFFIX: &str = "/SKILL.md";
 /// A skill: instructions for an agent, in a folder with a `SKILL.md` and other files.
 ///
 /// In a `static`, the compiler computes the digests of the files. [`Skills::new`](crate::server::Skills::new) in a
-/// `static` also checks the frontmatter at compile time. A skill whose URI and `SKILL.md` contradict each other then
-/// does not compile.
+/// `static` also checks the frontmatter at compile time, unless the frontmatter is [JSON](Skill::frontmatter). A skill
+/// whose URI and `SKILL.md` contradict each other then does not compile.
 ///
 /// ```
 /// use mcp_proto::server::{Skill, SkillFile};
@@ -40,7 +40,7 @@ pub struct Skill<'t> {
     pub(crate) uri: &'t str,
     /// `SKILL.md`, or `None` if the skill is dynamic.
     pub(crate) main: Option<SkillFile<'t>>,
-    /// JSON text of an object.
+    /// The frontmatter as the JSON text of an object, or `None` if the server reads it from `SKILL.md`.
     pub(crate) frontmatter: Option<&'t str>,
     pub(crate) files: &'t [SkillFile<'t>],
 }
@@ -212,8 +212,8 @@ impl<'t> SkillFile<'t> {
         SkillFile::new(path, FileContent::Application, digest, size)
     }
 
-    /// Sets the media type. Default: `text/markdown` for paths that end with `.md`, else `text/plain` or
-    /// `application/octet-stream`.
+    /// Sets the media type. Default: `text/markdown` for paths that end with `.md`, else `text/plain` for text and
+    /// `application/octet-stream` for bytes.
     #[must_use]
     pub const fn mime_type(mut self, mime_type: &'t str) -> Self {
         self.mime_type = Some(mime_type);

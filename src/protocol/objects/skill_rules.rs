@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// RFC 3986: `pchar` is an unreserved character, a delimiter, `:`, `@` or an escape.
+    /// RFC 3986: `pchar` is an unreserved character, a sub-delimiter, `:`, `@` or an escape.
     #[test]
     fn path_has_the_characters_of_rfc_3986() {
         for byte in 0..=u8::MAX {

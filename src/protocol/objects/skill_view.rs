@@ -14,8 +14,8 @@ use crate::protocol::objects::view::{entries, has_text, object, text, view};
 view! {
     /// A skill of the server.
     ///
-    /// The application should read a file only when the file is needed, and must then [verify](SkillFileView::matches)
-    /// the content.
+    /// The application should read a file only when the file is needed. Unless the skill is
+    /// [dynamic](SkillView::is_dynamic), the application must then [verify](SkillFileView::matches) the content.
     ///
     /// Specification: the extension *Skills*, *Skill entries*.
     SkillView
@@ -58,8 +58,8 @@ impl<'a> SkillView<'a> {
         entries(self.json, "resources").map(SkillFileView::from_json)
     }
 
-    /// Returns the file with this URI. Returns `None` if the skill has no such file. The application must then not use
-    /// the contents of the URI.
+    /// Returns the file with this URI. Returns `None` if the skill lists no such file. Unless the skill
+    /// [is dynamic](Self::is_dynamic), the application must then not use the contents of the URI.
     #[must_use]
     pub fn file(&self, uri: &str) -> Option<SkillFileView<'a>> {
         self.files().find(|file| file.uri().is_some_and(|own| own == uri))

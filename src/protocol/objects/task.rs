@@ -9,7 +9,7 @@ use crate::protocol::objects::view::{duration, object, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::time::Millis;
 
-/// The identifier of the extension of `2026-07-28`.
+/// The identifier of the extension *Tasks* of `2026-07-28`.
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// The key of `_meta` that relates a message to a task (`2025-11-25`).
@@ -75,8 +75,8 @@ named_values! {
     pub(crate) fn from_json;
 }
 
-/// The task support of a tool, with the function that writes the support. Tools without tasks do not link the
-/// function.
+/// The task support of a tool, with the function that writes the support. A program that never sets the task support
+/// of a tool does not link the function.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToolTasks {
     pub(crate) support: TaskSupport,
@@ -254,9 +254,9 @@ fn write_digits(target: Option<&mut [u8]>, value: u32) {
     }
 }
 
-/// Returns year, month and day of a day since 1970-01-01 (proleptic Gregorian calendar).
+/// Returns year, month and day of the date `days` days after 1970-01-01 (proleptic Gregorian calendar).
 ///
-/// Counts years from March, so that the leap day is the last day of a year.
+/// The computation counts years from March, so that the leap day is the last day of a year.
 fn date(days: u64) -> (u32, u32, u32) {
     const DAYS_TO_1970: u64 = 719_468;
     const DAYS_OF_400_YEARS: u32 = 146_097;

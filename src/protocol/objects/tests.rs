@@ -1,4 +1,4 @@
-//! Tests of the views of protocol objects.
+//! Tests of the views of protocol objects, and of the schemas in a list of tools.
 
 use crate::buffer::BufferMut;
 use crate::client::*;
@@ -19,7 +19,8 @@ fn block(text: &str) -> String {
     std::format!("{:?}", BlockView::from_json(json(text)).content())
 }
 
-/// Checks that a block with a missing or invalid member becomes `Other`.
+/// Checks the types of blocks. A block becomes `Other` if its type is unknown, or if a required member is missing or
+/// invalid.
 #[test]
 fn block_without_required_members_is_other() {
     let cases: &[(&str, &str)] = &[
@@ -184,7 +185,7 @@ fn schema_of_a_tool_has_the_type_that_the_revision_requires() {
     let both = [Revision::V2025_11_25, Revision::V2026_07_28];
     let object = r#"{"type":"object"}"#;
     // Each row has a schema of arguments and results, its text in a list of 2025-11-25, and its text as the schema of
-    // results in 2026-07-28.
+    // results in 2026-07-28. `None` means that the list omits the schema of results.
     for (schema, old, new) in [
         ("{}", Some(object), "{}"),
         (" { } ", Some(object), "{ }"),

@@ -11,7 +11,7 @@ use crate::protocol::objects::task::{TaskSupport, ToolTasks};
 use crate::protocol::objects::view::{member, object, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
-/// A tool in the response to `tools/list`.
+/// A tool, as a server lists it, or offers it to the model in a sampling request.
 #[derive(Debug, Clone, Copy)]
 pub struct Tool<'t> {
     base: BaseMetadata<'t>,
@@ -124,7 +124,7 @@ impl<'t> Tool<'t> {
         self.hint(1, yes)
     }
 
-    /// Sets whether repeated calls have no additional effect (since `2025-03-26`).
+    /// Sets whether repeated calls with the same arguments have no additional effect (since `2025-03-26`).
     #[must_use]
     pub const fn idempotent(self, yes: bool) -> Self {
         self.hint(2, yes)
@@ -297,7 +297,7 @@ impl ListedObject for Tool<'_> {
     }
 }
 
-/// A JSON Schema, split at compile time so that the server can add a type.
+/// A JSON Schema, split so that the server can add `"type":"object"`.
 #[derive(Debug, Clone, Copy)]
 struct SchemaText<'t> {
     whole: &'t str,
@@ -410,7 +410,7 @@ impl<'a> ToolView<'a> {
     }
 
     /// Returns whether calls of the tool may, must or cannot become tasks (`2025-11-25`): see
-    /// [`Options::task`](crate::client::Options::task). If the server omits the value, returns `Forbidden`.
+    /// [`Options::task`](crate::client::Options::task). If the value is missing or unknown, returns `Forbidden`.
     #[must_use]
     pub fn task_support(&self) -> TaskSupport {
         let support = object(self.json, "execution").and_then(|execution| text(execution, "taskSupport"));

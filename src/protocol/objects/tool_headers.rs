@@ -10,14 +10,15 @@ use crate::protocol::objects::schema_reader::SchemaReader;
 const MOST: usize = 32;
 /// Maximum number of properties in the path to an annotation.
 const DEEPEST: u8 = 8;
-/// Maximum length of a name, in bytes.
+/// Maximum length of the name in an annotation, in bytes.
 const LONGEST: usize = 64;
 
 /// Returns the first rule that the annotations of an input schema break, or `None` if the annotations are valid.
 ///
 /// The text must be valid JSON. For any other text, the result is unspecified. The server refuses such a text later.
 pub(crate) const fn invalid_header(schema: &str) -> Option<InvalidToolHeader> {
-    // Take one step per byte, because the compiler limits the number of steps.
+    // Search for an annotation first, with one step per byte. Most schemas have none, and the compiler limits the
+    // number of steps.
     let mut rest = schema.as_bytes();
     while let [_, tail @ ..] = rest {
         if let [b'x', b'-', b'm', b'c', b'p', b'-', b'h', b'e', b'a', b'd', b'e', b'r', ..] = rest {

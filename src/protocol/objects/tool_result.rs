@@ -82,11 +82,11 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.block().link(resource);
     }
 
-    /// Adds structured content (since `2025-06-18`). Up to `2025-11-25`, the server omits a value that is not an
-    /// object.
+    /// Adds structured content. Before `2025-06-18`, the server omits every value. From `2025-06-18` to `2025-11-25`,
+    /// the server omits a value that is not an object.
     ///
-    /// If the result has no content blocks, the server also sends the value as text. Clients that do not support
-    /// structured content need this text.
+    /// If the result has no content blocks, the server sends the value as a text block, even if it omits the structured
+    /// content. Clients that do not support structured content need this text.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(&mut self, value: &T) {
         self.set_structured(&mut |out: &mut Writer<'_>| out.serialize(value).is_ok());
@@ -134,14 +134,16 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.failed
     }
 
-    /// Returns the structured content, if it was written and fits into the output.
+    /// Returns the structured content. Returns `None` if none was written, if the result is not valid, or if the output
+    /// has overflowed.
     #[cfg(all(feature = "derive", feature = "std", debug_assertions))]
     pub(crate) fn structured_json(&self) -> Option<Json<'_>> {
         let structured = self.structured.as_ref().filter(|_| self.items.valid)?;
         crate::protocol::objects::application_json::written_json(self.out, structured.from)
     }
 
-    /// Removes the structured content, adds this text, and marks the result as a failure.
+    /// Removes the structured content, adds this text, and marks the result as a failure. Call this method only if the
+    /// result has no content blocks.
     #[cfg(all(feature = "derive", feature = "std", debug_assertions))]
     pub(crate) fn fail_instead(&mut self, text: impl WriteText) {
         if let Some(structured) = self.structured.take() {
@@ -193,7 +195,7 @@ pub(crate) fn write_end(out: &mut Writer<'_>, failed: bool, pad_structured: bool
     }
 }
 
-/// Returns whether the revision allows a structured tool result of this type.
+/// Returns whether the revision allows this structured content. `is_object` is whether the content is a JSON object.
 pub(crate) fn may_be_structured(revision: Revision, is_object: bool) -> bool {
     revision.has(WireFeature::StructuredValues) || is_object && revision.has(WireFeature::StructuredContent)
 }
@@ -212,7 +214,7 @@ pub(crate) fn may_be_structured(revision: Revision, is_object: bool) -> bool {
 #[derive(Clone, Copy)]
 pub struct ToolResultView<'a> {
     result: Object<'a>,
-    /// The content, if the caller has already looked it up.
+    /// The member `content`, if the caller of [`with`](ToolResultView::with) has already looked it up.
     content: Option<Json<'a>>,
 }
 
@@ -228,7 +230,7 @@ impl<'a> ToolResultView<'a> {
         ToolResultView { result, content }
     }
 
-    /// Returns the whole value, exactly as the server wrote it.
+    /// Returns the whole value, exactly as the peer wrote it.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.result.json()
@@ -260,8 +262,8 @@ impl<'a> ToolResultView<'a> {
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         let content = self.content.or_else(|| self.result.get("content"))?;
-        // The search for the end of the first block would cost a scan. The view therefore extends to the end of the
-        // array. The lookup of members stops at the closing brace of the block.
+        // The search for the end of the first block would cost a scan. The view of the first block therefore extends to
+        // the end of the array. The lookup of members stops at the closing brace of the block.
         let first = match content.bytes() {
             [b'[', rest @ ..] => BlockView::from_json(Json::trusted(rest)).text(),
             _ => None,
@@ -269,7 +271,7 @@ impl<'a> ToolResultView<'a> {
         first.or_else(|| text_after_first(content))
     }
 
-    /// Returns the structured content. The value is an object or, in `2026-07-28`, any JSON value.
+    /// Returns the structured content, a value of any type. Before `2026-07-28`, the specification requires an object.
     #[must_use]
     pub fn structured(&self) -> Option<Json<'a>> {
         self.result.get("structuredContent")

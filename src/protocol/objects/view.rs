@@ -6,8 +6,8 @@
 use crate::json::{Decimal, Elements, Json, Kind, Str, append_digit, magnitude};
 use crate::time::Millis;
 
-/// Declares a view type over one JSON value, with the functions that all views have, and with getters of members that
-/// several objects have.
+/// Declares a view type over one JSON value, with the functions that all views have. The names after `with` add getters
+/// for members that several types of objects have, such as `_meta`.
 macro_rules! view {
     ($(#[$docs:meta])* $name:ident) => {
         $(#[$docs])*
@@ -144,7 +144,7 @@ pub(crate) fn whole_number(text: &[u8]) -> Option<u64> {
     let mut parts = mantissa.splitn(2, |byte| *byte == b'.');
     let (whole, fraction) = (parts.next()?, parts.next().unwrap_or_default());
     let count = |digits| magnitude(digits).and_then(|count| count.try_into().ok()).unwrap_or(usize::MAX);
-    // The number of digits before the decimal point.
+    // The number of digits before the decimal point in the notation without an exponent: 5 for `6e4`.
     let point = match exponent {
         [b'-', digits @ ..] => whole.len().saturating_sub(count(digits)),
         [b'+', digits @ ..] | digits => whole.len().saturating_add(count(digits)),

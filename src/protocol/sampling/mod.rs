@@ -135,7 +135,7 @@ impl<'a> CreateMessage<'a> {
 
     /// Returns whether every tool use has its result in the next message. A message with tool uses must have the
     /// role of the assistant. A message with results must have the role of the user, and must contain only results
-    /// of known tool uses.
+    /// of the tool uses in the preceding message.
     fn tool_uses_have_results(&self) -> bool {
         // The blocks of the preceding message, if its role is the assistant.
         let mut calls: &[Block<'_>] = &[];
@@ -235,8 +235,8 @@ impl<'a> CreateMessageView<'a> {
         list(self.json, "messages").map(SampleMessageView::from_json)
     }
 
-    /// Returns the maximum number of tokens to generate, or 0 if the server sent no number. The client must not exceed
-    /// this number.
+    /// Returns the maximum number of tokens to generate, or 0 if the server sent no valid number. The client must not
+    /// exceed this number.
     #[must_use]
     pub fn max_tokens(&self) -> u64 {
         self.json.get("maxTokens").and_then(Json::unsigned).unwrap_or(0)
@@ -266,13 +266,13 @@ impl<'a> CreateMessageView<'a> {
     }
 
     /// Returns the requested context of MCP servers for the prompt. If the server sends no known value, returns
-    /// [`IncludeContext::None`]. The application may ignore this request.
+    /// [`IncludeContext::None`]. The application may include less context, or none.
     #[must_use]
     pub fn include_context(&self) -> IncludeContext {
         text(self.json, "includeContext").and_then(IncludeContext::from_json).unwrap_or(IncludeContext::None)
     }
 
-    /// Returns the tools that the model may use. A server sends tools only to a client that declared
+    /// Returns the tools that the model may use. A server may send tools only to a client that declared
     /// [`SAMPLING_TOOLS`](crate::ClientCapabilities::SAMPLING_TOOLS).
     pub fn tools(&self) -> impl Iterator<Item = ToolView<'a>> + use<'a> {
         list(self.json, "tools").map(ToolView::from_json)

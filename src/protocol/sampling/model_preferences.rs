@@ -63,6 +63,8 @@ impl<'a> ModelPreferences<'a> {
 
 view! {
     /// A server's preferences for the choice of a model.
+    ///
+    /// The specification limits priorities to the range from 0 to 1, but the getters return any number.
     ModelPreferencesView
 }
 
@@ -72,19 +74,19 @@ impl<'a> ModelPreferencesView<'a> {
         list(self.json, "hints").filter_map(|hint| text(hint, "name"))
     }
 
-    /// Returns the priority of a low cost, from 0 to 1.
+    /// Returns the priority of a low cost.
     #[must_use]
     pub fn cost(&self) -> Option<Decimal> {
         number(self.json, "costPriority")
     }
 
-    /// Returns the priority of speed, from 0 to 1.
+    /// Returns the priority of speed.
     #[must_use]
     pub fn speed(&self) -> Option<Decimal> {
         number(self.json, "speedPriority")
     }
 
-    /// Returns the priority of intelligence, from 0 to 1.
+    /// Returns the priority of intelligence.
     #[must_use]
     pub fn intelligence(&self) -> Option<Decimal> {
         number(self.json, "intelligencePriority")

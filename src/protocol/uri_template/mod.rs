@@ -94,13 +94,13 @@ impl Position<'_> {
         Some(next)
     }
 
-    /// Consumes a text. Returns `false` if another text follows. The position then has no meaning.
+    /// Consumes `text`. Returns `false` if the URI does not continue with `text`. The position then has no meaning.
     fn take_text(&mut self, text: &str) -> bool {
         text.chars().all(|wanted| self.next() == Some(wanted))
     }
 
-    /// Consumes one character of a value. A `%` and its two digits count as one character. Returns `false` if a value
-    /// cannot contain the next character. The position then has no meaning.
+    /// Consumes one character of a value. A `%` and its two digits count as one character. Returns `false` at the end
+    /// of the URI, or if a value cannot contain the next character. The position then has no meaning.
     fn take_value_char(&mut self, reserved: bool) -> bool {
         match self.next() {
             Some('%') => {
@@ -222,7 +222,7 @@ impl<'u> Variable<'u> {
         find_in_bytes(b'%', self.text.as_bytes()).is_none().then_some(self.text)
     }
 
-    /// Returns the decoded bytes, which may not be UTF-8.
+    /// Returns the decoded bytes. They can be invalid UTF-8.
     pub fn bytes(self) -> impl Iterator<Item = u8> + Clone + 'u {
         let mut rest = self.text.as_bytes();
         core::iter::from_fn(move || {

@@ -20,7 +20,7 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&[&T
 /// The least size of the receive buffer in these tests.
 const RX: usize = 256;
 
-/// The events that the application receives.
+/// The events that the application receives, and the output of the server.
 #[derive(Debug, Default, PartialEq, Clone)]
 struct Received {
     /// The chunks of all calls, each call as `[name text rest]`, and other events by name.
@@ -152,7 +152,7 @@ fn order_of_members_decides_whether_a_long_call_fits() {
     let data = "x".repeat(2000);
     let (head, tail) = ("y".repeat(100), "z".repeat(120));
     let whole = format!("[write {data} 7]");
-    // Each line, and whether the application receives its call as a whole.
+    // Each line, and whether the server accepts its call.
     let table = [
         (python(1, &data), true),
         (

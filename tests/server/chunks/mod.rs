@@ -22,7 +22,7 @@ static CONFIG: ServerConfig = ServerConfig::new("s", "1")
     .features(&FEATURES)
     .limits(Limits::DEFAULT.with_deferred_timeout(Millis(100)));
 
-/// The size of a transmit buffer for the members around the content, and for a few chunks of it.
+/// The size of a transmit buffer that holds the members around the content, and a few chunks of the content.
 const SMALL: usize = 640;
 
 /// A request and the content of its response.
@@ -67,7 +67,7 @@ impl Content {
         request(revision, 7, method, params)
     }
 
-    /// Returns the string of the response that contains the content.
+    /// Returns the string that contains the content in a response.
     fn string_of(self, response: &Value) -> &str {
         let result = &response["result"];
         let (content, member) = (&result["content"][0], if self.is_text() { "text" } else { "blob" });

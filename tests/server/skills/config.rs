@@ -1,4 +1,4 @@
-//! Rules that a configuration of skills must follow.
+//! Rules that a configuration of skills must follow. Numbers such as `SK-5` refer to `docs/skill-rules.md`.
 
 use super::*;
 use mcp_proto::{ConfigError, InvalidSkill};

@@ -1,4 +1,4 @@
-//! Owners, sessions and eras: who may access a task.
+//! Owners, sessions and eras: who may access a task. Ids such as `TC-32` refer to `docs/task-rules.md`.
 
 use super::*;
 use mcp_proto::server::Session;
@@ -101,7 +101,7 @@ impl Sessions {
         self.server.replace_session(session).unwrap();
     }
 
-    /// Passes a message of a session on its stream with this number, and returns the messages of the server.
+    /// Passes a message to the server on a stream of the session, and returns the messages of the server.
     fn post(&mut self, session: u16, stream: u16, message: &Value) -> Vec<(Relation, Value)> {
         let stream = StreamId::in_session(SessionKey(session), stream);
         let Action::Io(io) = self.server.poll(Millis(0)) else { panic!("no event is pending") };

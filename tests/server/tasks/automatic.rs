@@ -1,4 +1,4 @@
-//! Deferred calls that become tasks automatically.
+//! Deferred calls that become tasks automatically. Ids such as `TX-2` refer to `docs/task-rules.md`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -108,7 +108,7 @@ fn fast_call_gets_its_result_and_leaves_no_task() {
 
 #[test]
 fn call_that_may_not_become_a_task_stays_a_call() {
-    // TX-2: the client must declare the extension. The tool must support tasks.
+    // TX-2: a call becomes a task only if the client declares the extension and the tool supports tasks.
     for (tool, capabilities) in [("optional", "{}"), ("plain", DECLARED)] {
         let mut host = Host::automatic(table());
         host.call(tool, capabilities);

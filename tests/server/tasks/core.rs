@@ -1,4 +1,6 @@
 //! Tasks of `2025-11-25`: negotiation, creation, results, lists, cancellation, messages.
+//!
+//! Ids such as `TC-1` refer to `docs/task-rules.md`.
 
 use super::*;
 use mcp_proto::SendError;

@@ -1,4 +1,6 @@
 //! Tasks of the extension (`2026-07-28`): creation, status, results, cancellation.
+//!
+//! Ids such as `TX-1` refer to `docs/task-rules.md`.
 
 use super::*;
 use mcp_proto::SendError;
