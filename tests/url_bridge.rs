@@ -57,7 +57,7 @@ impl HttpProcess {
         self.request_with(method, &fields, body)
     }
 
-    /// Sends one request without the fields `Host` and `Content-Type`.
+    /// Sends one request like `request`, but adds no `Host` and no `Content-Type` to `fields`.
     fn request_with(&self, method: &str, fields: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(self.address()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -138,7 +138,7 @@ fn messages_of_a_session_pass_unchanged() {
     };
     let form = bridge.send(&call(r#""ask""#, "ask_form", "{}"), &[r#""method":"elicitation/create""#]);
     bridge.respond(&form, r#""result":{"action":"decline"}"#, r#""id":"ask""#);
-    // A cancelled call has no response, so the next line is the response to the ping.
+    // A cancelled call has no response, so the test waits only for the response to the ping.
     bridge.send(&call("8", "slow", r#"{"seconds":60}"#), &[r#""progressToken":"p""#]);
     bridge.send(r#""method":"notifications/cancelled","params":{"requestId":8}"#, &[]);
     bridge.send(r#""id":9,"method":"ping""#, &[]);

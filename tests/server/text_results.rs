@@ -1,4 +1,4 @@
-//! Text results equal results with one content block, for any buffer size.
+//! Text results equal results with one content block, also if they do not fit the transmit buffer.
 
 use crate::support::transport::{give_input, take_output};
 use mcp_proto::server::{Event, Server, ServerConfig, Tool, Tools};
@@ -71,7 +71,8 @@ fn said(server: Server<'_>, lines: &str, text: &str, answer: Answer) -> (String,
     (String::from_utf8(output).expect("text"), faults)
 }
 
-/// Expects equal output for text and content in buffers of `room` bytes. Returns the output.
+/// Expects equal output and equal errors for text and content, with a transmit buffer of `room` bytes. Returns the
+/// output.
 fn alike(info: &'static ServerConfig<'static>, lines: &str, text: &str, room: usize) -> String {
     let mut all = String::new();
     for (failed, later, grown) in [(false, false, false), (true, false, true), (false, true, false)] {

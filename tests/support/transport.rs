@@ -108,7 +108,7 @@ pub(crate) enum PeerInput {
     Open,
     /// The peer reads nothing.
     Blocked,
-    /// Writing fails. The transport reports the failure in the next step.
+    /// Writing fails. The transport reports the failure without waiting for output.
     Broken,
     /// Writing fails. The transport reports the failure on the next write.
     BreaksOnWrite,
@@ -119,7 +119,7 @@ pub(crate) struct Transport {
     pub(crate) pace: Pace,
     /// Bytes from the peer that the machine has not received.
     pending: VecDeque<u8>,
-    /// The same input, one entry per message.
+    /// The input in message mode, one entry per message.
     messages: VecDeque<Vec<u8>>,
     /// Whether the machine must still receive the end of the input.
     pub(crate) ended: bool,
@@ -166,7 +166,8 @@ impl Transport {
         if self.pace.messages { !self.messages.is_empty() } else { !self.pending.is_empty() }
     }
 
-    /// Performs one transfer, in one or both directions. Returns whether any byte moved.
+    /// Performs one transfer, in one or both directions. A transfer may also end its direction. Returns `false` if no
+    /// direction was ready.
     pub(crate) fn step(&mut self, io: Io<'_>) -> bool {
         let (out, mut receive) = io.split();
         assert!(

@@ -1,4 +1,4 @@
-//! Input requests during a task, in both revisions.
+//! Input requests during a task, in `2025-11-25` and `2026-07-28`.
 
 use super::*;
 use mcp_proto::SendError;
@@ -128,7 +128,8 @@ fn result_that_does_not_fit_leaves_the_task_open() {
         host.at(now);
         let task = host.server.task(ticket).unwrap();
         assert_eq!(task.complete(|result| result.text(&*long)), Err(SendError::Unwritable));
-        // The input request is removed, which changes the task once.
+        // The first failed `complete` removes the input request. The second has nothing to remove, and does not
+        // change the task.
         let task = host.get(&id);
         assert_eq!(
             (&task["status"], &task["lastUpdatedAt"]),
@@ -162,7 +163,7 @@ fn input_request_of_a_session_is_a_related_request() {
     let related = json!({"io.modelcontextprotocol/related-task": {"taskId": id}});
     assert_eq!((&asked["params"]["message"], &asked["params"]["_meta"]), (&json!("Who are you?"), &related));
     assert_eq!(host.get_core(&id)["status"], "input_required");
-    // Only the time to live of the task ends the request.
+    // The request has no timeout of its own. Without a response, it stays in flight as long as the task is open.
     host.at(200_000);
     assert!(host.take().is_empty() && host.take_events().is_empty());
     host.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": accepted()}));
@@ -189,7 +190,7 @@ fn several_input_requests_of_a_session_end_one_by_one() {
     assert_eq!((&task["status"], &task["statusMessage"]), (&json!("input_required"), &json!("asking")));
     host.send(&json!({"jsonrpc": "2.0", "id": asked[0]["id"], "result": accepted()}));
     assert_eq!(host.get_core(&id)["status"], "working");
-    // A late response is ignored.
+    // A second response to a request is ignored.
     host.send(&json!({"jsonrpc": "2.0", "id": asked[0]["id"], "result": accepted()}));
     assert_eq!(host.take_events().len(), 1);
 }
@@ -218,7 +219,7 @@ fn removed_task_is_related_to_the_late_cancellation() {
     let id = host.create_core();
     ask(&mut host, "who").unwrap();
     host.server.remove_task(host.last());
-    // The unsent request takes the space of the cancellation.
+    // While the request is unsent, the transmit buffer has no space for the cancellation.
     assert!(matches!(host.server.poll(host.now), Action::Io(_)));
     let messages = host.take();
     assert_eq!(messages[1]["method"], "notifications/cancelled");
@@ -270,7 +271,7 @@ fn response_to_an_input_request_needs_only_space_for_its_key() {
     assert_eq!((&task["status"], &task["statusMessage"]), (&json!("input_required"), &json!("12345678")));
     host.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": accepted()}));
     assert_eq!(host.take_events(), [format!("input 0 six by=Result({ACCEPTED})")]);
-    // In the text of the slot, the key takes the place of the status message.
+    // The text of the task's slot has only eight bytes, so the key of the response replaces the status message.
     let task = host.get_core(&id);
     assert_eq!((&task["status"], &task["statusMessage"]), (&json!("working"), &Value::Null));
 }

@@ -33,7 +33,7 @@ static CONFIG: ServerConfig =
 static FIELDS: [Field; 1] = [Field::text("name").required()];
 static FORM: Form = Form::new("Who are you?", &FIELDS);
 
-/// The wall clock of the tests: the Unix time of 2026-07-28T09:30:00Z.
+/// The Unix time at time 0 of the tests: 2026-07-28T09:30:00Z.
 const START: Millis = Millis(1_785_231_000_000);
 
 fn leak<T>(value: T) -> &'static mut T {
@@ -56,7 +56,7 @@ struct Host {
     deferred: Option<Vec<Ticket>>,
     events: Vec<String>,
     options: TaskOptions,
-    /// The random number of the next task.
+    /// The last byte of the random bits of the next task.
     next_random: u8,
     next_id: u64,
 }
@@ -142,20 +142,20 @@ impl Host {
         self.run(&mut &[][..]);
     }
 
-    /// Returns the messages of the server since the last call.
+    /// Runs the server. Removes its messages from the output, and returns them.
     fn take(&mut self) -> Vec<Value> {
         self.run(&mut &[][..]);
         let text = String::from_utf8(std::mem::take(&mut self.output)).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Returns the events since the last call.
+    /// Runs the server. Removes the recorded events, and returns them.
     fn take_events(&mut self) -> Vec<String> {
         self.run(&mut &[][..]);
         std::mem::take(&mut self.events)
     }
 
-    /// Sends a request of the current session, and returns its id.
+    /// Sends a request with the next id, and returns the id.
     fn start(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
@@ -163,7 +163,7 @@ impl Host {
         id
     }
 
-    /// Sends a request of the current session, and returns the only message: its response.
+    /// Sends a request. Checks that the server sends only the response, and returns the response.
     #[track_caller]
     fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.start(method, params);
@@ -172,7 +172,7 @@ impl Host {
         messages.remove(0)
     }
 
-    /// Sends a request of `2026-07-28` from a client that declares tasks and forms.
+    /// Sends a request of `2026-07-28` from a client that declares tasks and forms. Returns the response.
     #[track_caller]
     fn modern(&mut self, method: &str, params: Value) -> Value {
         self.request(method, with_meta(params, DECLARED))

@@ -1,4 +1,5 @@
-//! Checks `docs/task-rules.md`: every requirement once, with tests that cite it.
+//! Checks `docs/task-rules.md`. The table for servers has every requirement once. The tests that the tables name exist
+//! and cite their requirements.
 
 use std::collections::BTreeMap;
 

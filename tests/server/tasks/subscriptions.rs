@@ -106,7 +106,7 @@ fn kept_result_is_written_for_each_subscription() {
         assert_eq!(message["params"]["result"]["content"][0]["text"], "kept");
     }
     assert_eq!(host.take_events(), ["result 0", "result 0"]);
-    // If the application drops the event, the server sends nothing, and the subscription continues.
+    // If the application drops `Event::TaskResult`, the server sends nothing, and the subscription continues.
     let id = host.create();
     listen(&mut host, &[&id]);
     host.events.push("drop".into());

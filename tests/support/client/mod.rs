@@ -1,7 +1,7 @@
-//! Runs a client against a scripted server, at every pace.
+//! Runs a client against a scripted server, at many paces.
 //!
-//! Every script runs at many paces, as lines and as messages, and states its expectations after each step. So the
-//! harness also shows that the sizes of reads and writes have no effect.
+//! A script states its expectations after its steps. It runs at many paces, with lines and, unless it requires lines,
+//! with messages. So the harness also shows that the sizes of reads and writes have no effect.
 
 mod setup;
 pub(crate) mod text;
@@ -149,14 +149,14 @@ impl ClientHarness {
         self
     }
 
-    /// Writes a message as the server. Adds `"jsonrpc":"2.0"`. `@name` stands for the id of the client's last request
-    /// with that name.
+    /// Writes a message as the server. Adds `"jsonrpc":"2.0"` to an object. `@name` stands for the id of the client's
+    /// last request with that name.
     pub(crate) fn server_sends(&mut self, message: &str) -> &mut ClientHarness {
         let message = self.message(message);
         self.raw(message.as_bytes())
     }
 
-    /// Writes several messages as the server, in one transfer.
+    /// Writes several messages as the server, all before the next poll.
     pub(crate) fn server_sends_all(&mut self, messages: &[&str]) -> &mut ClientHarness {
         let messages: Vec<String> = messages.iter().map(|message| self.message(message)).collect();
         for message in messages {
@@ -188,7 +188,7 @@ impl ClientHarness {
         self
     }
 
-    /// Writes bytes as the server, without a newline. Does nothing in message mode.
+    /// Writes bytes as the server, without a newline. Writes nothing in message mode.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> &mut ClientHarness {
         self.transport.write(bytes);
         self.pump();
@@ -268,14 +268,15 @@ impl ClientHarness {
         self.name(ticket, "list")
     }
 
-    /// Cancels a request. Later events of the request fail the test.
+    /// Cancels a request. A later event of the request, such as its response, fails the test. Chunks, notifications and
+    /// pages of skills are not checked.
     pub(crate) fn cancel(&mut self, ticket: Ticket, reason: &str) {
         self.client.cancel(ticket, reason).unwrap();
         self.ended.push(ticket);
         self.pump();
     }
 
-    /// Returns the tickets of deferred requests of the server.
+    /// Returns the tickets of all requests of the server that the application has deferred.
     pub(crate) fn deferred_requests(&self) -> Vec<Ticket> {
         self.tickets.iter().filter(|it| it.1.starts_with("ask ")).map(|it| it.0).collect()
     }
@@ -284,7 +285,7 @@ impl ClientHarness {
         self.tickets.iter().filter(|it| it.1 == name).map(|it| it.0).collect()
     }
 
-    /// Polls until nothing moves.
+    /// Polls until no byte moves and no event occurs, or until the limit of [`stop_after`](ClientHarness::stop_after).
     pub(crate) fn pump(&mut self) {
         while self.step() {
             if self.events_left == Some(self.events.len()) {
@@ -369,7 +370,8 @@ impl ClientHarness {
         std::mem::take(&mut self.events)
     }
 
-    /// Stops polling after `events` more events. This simulates an application that is busy with the last event.
+    /// Makes the next [`pump`](ClientHarness::pump) stop when `events` recorded events are untaken. This simulates an
+    /// application that is busy with the last event.
     pub(crate) fn stop_after(&mut self, events: usize) -> &mut ClientHarness {
         self.events_left = Some(events);
         self

@@ -105,7 +105,8 @@ impl Setup {
         Setup { frames: false, ..self }
     }
 
-    /// Runs a script at every permitted pace, with every permitted receive buffer size.
+    /// Runs a script at every pace of `PACES` that the setup permits. Uses several receive buffer sizes, unless the
+    /// script requires one size.
     pub(crate) fn run(self, dialogue: impl Fn(&mut ClientHarness)) {
         for pace in PACES.into_iter().filter(|pace| self.frames || !pace.messages) {
             let sizes: &[usize] = if self.exact { &[0] } else { &[0, 1, 333, 8000] };
@@ -118,7 +119,7 @@ impl Setup {
         }
     }
 
-    /// Runs a script with a connected client, in both eras.
+    /// Runs a script with a connected client, in the stateless era and in the handshake era.
     pub(crate) fn connected(self, dialogue: impl Fn(&mut ClientHarness)) {
         for connect in [Connect::Automatic, Connect::Handshake] {
             let _context = FailureContext(format!("{connect:?}"));

@@ -4,14 +4,15 @@ use mcp_proto::client::{ChunkData, ConnectFailure, Event, InputRequest};
 use mcp_proto::json::Str;
 use mcp_proto::{Outcome, Ticket};
 
-/// The `_meta` of every stateless request. In formatted messages, `{..` stands for this object.
+/// The start of the `_meta` of stateless requests, without capabilities. In formatted messages, `{..` stands for this
+/// text.
 pub(crate) const META: &str = concat!(
     r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
     r#""io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"#,
     r#""io.modelcontextprotocol/clientCapabilities":{}"#
 );
 
-/// Formats an event. Returns the text, and the ticket that ends with the event, if any.
+/// Formats an event. Returns the text, and the ticket of the request that ends with the event, if any.
 pub(crate) fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (String, Option<Ticket>) {
     let text = match event {
         Event::Connected(it) => format!("connected {}", it.revision()),

@@ -23,7 +23,7 @@ pub(crate) struct Pipe {
 pub(crate) enum ClientEvent {
     Connected(Revision),
     Failed(String),
-    /// The text of a tool result, or the reason for its absence.
+    /// The text of a tool result, or the JSON of any other result. If there is no result, the error or the failure.
     Response(Ticket, Result<String, String>),
     Page(Vec<String>, bool),
     Progress(Ticket),
@@ -46,7 +46,7 @@ pub(crate) struct Pair<'c, 's> {
     pub(crate) up: Pipe,
     pub(crate) down: Pipe,
     pub(crate) random: Random,
-    /// The maximum number of bytes of one step.
+    /// The maximum number of bytes that one step moves in each direction.
     pub(crate) most: usize,
     pub(crate) now: u64,
     pub(crate) client_events: Vec<ClientEvent>,

@@ -1,7 +1,7 @@
-//! A client, and a server with the features in `FEATURES`, connected by random pipes.
+//! A client, and a server with the features in `FEATURES`, connected by pipes of random capacity.
 //!
-//! A script states the events of client and server, and runs in every revision with many seeds. So the harness also
-//! shows that partial reads, partial writes and buffer sizes have no effect.
+//! A script states the events of client and server, and runs in each of its revisions with many seeds. So the harness
+//! also shows that partial reads, partial writes and buffer sizes have no effect.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -93,8 +93,8 @@ pub(crate) struct Scenario {
     most: usize,
     client_events: Vec<String>,
     server_events: Vec<String>,
-    /// Requests of the client with their names. `pages` has the entries that each request received, and `ends` counts
-    /// the ends of each request.
+    /// Requests of the client with their names. `pages` has the entries that each list request received, and `ends`
+    /// counts the ends of each request.
     names: Vec<(Ticket, String)>,
     pages: BTreeMap<Ticket, Vec<String>>,
     ends: BTreeMap<Ticket, usize>,
@@ -175,7 +175,6 @@ impl Scenario {
         self.revision == Revision::V2026_07_28
     }
 
-    /// Sets the client's handler of requests of the server.
     pub(crate) fn on_server_request(
         &mut self,
         answers: impl FnMut(ServerRequest<'_>) + 'static,
@@ -207,7 +206,7 @@ impl Scenario {
         self.start(tool, |client| client.call_json(tool, arguments, options))
     }
 
-    /// Cancels a request of the client. Later events of the request fail the test.
+    /// Cancels a request of the client. A later event that ends the request fails the test.
     pub(crate) fn cancel(&mut self, ticket: Ticket) {
         self.client.cancel(ticket, "why").unwrap();
         self.end(ticket);
@@ -269,7 +268,8 @@ impl Scenario {
         self
     }
 
-    /// Takes the events of the server, except tool calls. Checks that they equal `expected`.
+    /// Takes the events of the server that no earlier call has taken. Checks that they equal `expected`. The harness
+    /// does not record calls, reads, prompts, completions and `Writable`.
     #[track_caller]
     pub(crate) fn expect_server_events(&mut self, expected: &[&str]) -> &mut Scenario {
         assert_eq!(std::mem::take(&mut self.server_events), expected, "events of the server");
@@ -320,7 +320,7 @@ impl Scenario {
         let names = &self.names;
         let name = |ticket| names.iter().find(|it| it.0 == ticket).map_or("?", |it| it.1.as_str());
         let (text, end) = describe(&event, &name);
-        // The number of pages and `Writable` events depend on the buffers.
+        // The buffers determine the numbers of pages and `Writable` events. So pages are joined, `Writable` is omitted.
         let (page, text) = match &event {
             Event::Tools(it) => (Some(it.ticket()), text),
             Event::Resources(it) => (Some(it.ticket()), text),

@@ -96,7 +96,7 @@ static BY_HOST_FEATURES: [&dyn Feature; 3] = [&BY_HOST_RESOURCES, &BY_HOST_PROMP
 /// A server with dynamic lists.
 pub(crate) const BY_HOST: ServerConfig<'static> = ServerConfig::new("s", "1").features(&BY_HOST_FEATURES);
 
-/// Records the event, and responds to it.
+/// Records the event. If it is a request, responds to, defers or drops the request.
 pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
     match event {
         Event::ReadResource(read) => {
@@ -195,7 +195,7 @@ pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
     }
 }
 
-/// Responds to a call of one of these tools.
+/// Responds to a call of one of the [`TOOLS`].
 pub(crate) fn content(mut call: Call<'_>) {
     match call.name() {
         "everything" => call.content(|result| {

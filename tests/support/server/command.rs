@@ -52,11 +52,11 @@ impl ServerHarness<'_> {
         }
     }
 
-    /// Runs a command that sends a message.
+    /// Runs a command that tries to send a message.
     fn send_command(&mut self, word: &str, rest: &str) -> Result<(), SendError> {
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
         match word {
-            // Commands on deferred requests, by the number of the deferral.
+            // Commands on deferred requests, by the number of the deferral; and `notify`, which needs no request.
             "answer" => self.reply(first, |reply| reply.text(last)),
             "result" => self.result(first, last),
             "notify" => self.notify(first, last),
@@ -83,7 +83,8 @@ impl ServerHarness<'_> {
                 let (level, message) = last.split_once(' ').expect("a level");
                 self.server.reply(self.record.ticket(first))?.log(level_of(level), None, message)
             }
-            // Commands on the server's requests, by number.
+            // Commands on the server's requests. `cancel` takes the number of a request, and `cancel-deferred` takes
+            // the number of a deferral.
             "ask" => self.request(rest),
             "cancel" => self.server.cancel(self.record.asked[first.parse::<usize>().unwrap()], last),
             "ask-instead" => {

@@ -1,4 +1,4 @@
-//! Runs a server against a scripted client, at every pace.
+//! Runs a server against a scripted client, at many paces.
 
 pub(crate) mod catalog;
 mod command;
@@ -76,7 +76,7 @@ impl<'b> ServerHarness<'b> {
         self.transport.peer_input == PeerInput::Blocked
     }
 
-    /// Returns the output since the last call.
+    /// Takes the output that no earlier call has taken.
     pub(crate) fn take_output(&mut self) -> String {
         String::from_utf8(std::mem::take(&mut self.transport.output)).expect("output is UTF-8")
     }

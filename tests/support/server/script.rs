@@ -1,4 +1,4 @@
-//! Scripts of server sessions as text, run at every pace.
+//! Scripts of server sessions as text, run at many paces.
 //!
 //! ```text
 //! > call 1 tools/call {"name":"echo"}    the client sends a request; `> note method params` a notification;
@@ -265,7 +265,7 @@ impl Step {
     }
 }
 
-/// Returns the JSON of a message in short form. Returns other text unchanged.
+/// Expands the short form of a message to its JSON. Returns other text unchanged.
 fn message(text: &str) -> String {
     let mut words = text.splitn(4, ' ');
     let word = words.next().unwrap_or_default();

@@ -7,7 +7,7 @@ use mcp_proto::server::{
 };
 use mcp_proto::{Level, Millis, ProtocolError, SendError, Ticket};
 
-/// The events so far, and the tickets of deferred requests.
+/// The events so far, and the tickets of deferred requests and of subscriptions.
 pub(crate) struct Record {
     pub(crate) events: Vec<String>,
     pub(crate) faults: Vec<ProtocolError>,
@@ -34,7 +34,7 @@ impl Default for Record {
 }
 
 impl Record {
-    /// Returns the ticket of the deferral with this number.
+    /// Returns the ticket of the deferred request or the subscription with this number.
     pub(crate) fn ticket(&self, number: &str) -> Ticket {
         self.tickets[number.parse::<usize>().expect("a number")]
     }
@@ -85,7 +85,7 @@ static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Logging];
 /// A server without features.
 pub(crate) const BARE: ServerConfig<'static> = ServerConfig::new("s", "1");
 
-/// Records the event, and responds to it.
+/// Records the event. If it is a request, responds to, defers or drops the request.
 pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
     let text = match event {
         Event::Connected(client) => {
@@ -137,8 +137,8 @@ pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
     record.events.push(text);
 }
 
-/// Accepts the resources that the script did not `refuse`. Refuses the request if it names `lib:error`, and drops
-/// the request if it names `lib:drop`.
+/// Accepts the resources that the script did not `refuse`. Refuses the request if its only resource is `lib:error`, and
+/// drops the request if its only resource is `lib:drop`.
 fn authorize(request: SubscriptionRequest<'_>, record: &mut Record) {
     let uris: Vec<_> = request.uris().map(|uri| uri.to_string()).collect();
     let declared = request.meta().get("io.modelcontextprotocol/clientCapabilities").is_some();
@@ -159,7 +159,7 @@ fn authorize(request: SubscriptionRequest<'_>, record: &mut Record) {
     }
 }
 
-/// The entries of the dynamic list.
+/// The default entries of the dynamic list.
 pub(crate) static LISTED: [Tool<'static>; 3] =
     [Tool::new("one", "{}"), Tool::new("two", "{}"), Tool::new("three", "{}")];
 

@@ -33,8 +33,8 @@ impl<'b> Application<'b> {
         }
     }
 
-    /// Handles an event and returns its text. Responds to server requests. Returns `None` without an event, and
-    /// for `Writable`.
+    /// Handles an event and returns its text. Responds to, defers or drops server requests. Returns `None` without an
+    /// event, and for `Writable`.
     pub(crate) fn event(&mut self) -> Option<String> {
         let Application { client, manner, asked, needed, deferred, .. } = self;
         let event = client.event()?;
@@ -62,7 +62,7 @@ impl<'b> Application<'b> {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (first, last) = rest.split_once(' ').unwrap_or((rest, ""));
         let Application { client, asked, deferred, calls, needed, .. } = self;
-        // A mutated transcript may refer to an input request that does not exist.
+        // A mutated transcript may refer to a request that does not exist.
         let known = |name: &str| {
             asked.iter().rev().find(|it| it.1 == name).map(|(ticket, _)| *ticket).ok_or(SendError::Gone)
         };
@@ -180,7 +180,7 @@ fn respond(out: &mut InputResponses<'_, '_>, key: &str, kind: &str, manner: &str
     }
 }
 
-/// Responds to a server request, or defers the request and returns its ticket.
+/// Responds to, drops or defers a server request. Returns the ticket of a deferred request.
 fn answer(asked: ServerRequest<'_>, manner: &str) -> Option<Ticket> {
     match (manner, asked.input()) {
         ("decline", _) => asked.decline(),

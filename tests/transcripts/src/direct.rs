@@ -13,7 +13,7 @@ pub struct Movement {
     pub read: usize,
     /// Maximum bytes of one write.
     pub write: usize,
-    /// Whether reading comes first if both are possible.
+    /// Whether the machine reads first if it can both read and write.
     pub reads_first: bool,
     /// Whether the peer sends its lines without waiting, except at requests of the machine and at steps such as `Time`.
     pub ahead: bool,

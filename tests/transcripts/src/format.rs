@@ -19,9 +19,9 @@ pub struct Transcript {
     pub setup: Setup,
     /// Number of steps that open the session.
     pub prelude: usize,
-    /// The steps in order, each with its line in the file.
+    /// The steps in order, each with its line in the file. Steps that open the session have the line of the title.
     pub steps: Vec<(usize, Step)>,
-    /// The cited rules: `2.1.3`, `D17`, `T22`.
+    /// The cited rules, such as `2.1.3`, `D17` and `T22`.
     pub cited: Vec<String>,
     pub(crate) names: Names,
 }
@@ -38,7 +38,7 @@ pub enum Step {
     Out(Option<Vec<u8>>),
     /// The machine emits this event.
     Event(String),
-    /// The application runs this command after the previous event.
+    /// The application runs this command after the previous event, or at the start if there is no previous event.
     Command(String),
     /// Time passes, in milliseconds.
     Time(u64),
@@ -53,7 +53,8 @@ pub enum Step {
 }
 
 impl Step {
-    /// Returns whether the step is a request of the machine. The peer must wait for such a request.
+    /// Returns whether the step is a line with the keys of a request: `"method"` and `"id"`. The peer must wait for a
+    /// request of the machine.
     pub(crate) fn is_request(&self) -> bool {
         let Step::Out(Some(line)) = self else { return false };
         let has = |name: &[u8]| line.windows(name.len()).any(|part| part == name);
@@ -68,7 +69,7 @@ impl Transcript {
         format!("{}:{}: {}", self.file, self.line, self.title)
     }
 
-    /// Returns the duration in real time, in milliseconds.
+    /// Returns the sum of all [`Step::Time`], in milliseconds.
     #[must_use]
     pub fn time(&self) -> u64 {
         self.steps.iter().map(|(_, step)| if let Step::Time(time) = step { *time } else { 0 }).sum()

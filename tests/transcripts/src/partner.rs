@@ -20,13 +20,13 @@ use crate::subject::Subject;
 pub enum Manner {
     /// Sends line by line, and waits for the expected lines before the next line.
     Plain,
-    /// Sends as much as possible before it reads.
+    /// Sends as much as possible without waiting for the expected lines.
     Ahead,
-    /// Writes and reads single bytes.
+    /// Reads single bytes. Writes single bytes, or small pieces if a line is very long.
     Bytes,
     /// Pauses after every few bytes.
     Slow,
-    /// Sends as much as possible, and reads after a pause.
+    /// Sends like `Ahead`, and starts to read after a pause.
     Stalls,
     /// Disconnects after this many quarters of its bytes, possibly within a line.
     Leaves(usize),
@@ -45,16 +45,16 @@ impl Manner {
         Manner::Leaves(3),
     ];
 
-    /// Returns whether the peer sends as much as possible before it reads.
+    /// Returns whether the peer sends as much as possible without waiting for the expected lines.
     fn is_ahead(self) -> bool {
         matches!(self, Manner::Ahead | Manner::Stalls | Manner::Leaves(_))
     }
 }
 
-/// Time limit of a transcript, and of an adapter's shutdown. The shutdown starts when the peer has disconnected.
+/// Time limit of a transcript, and then of the adapter's return after the end of its output.
 pub const LIMIT: Duration = Duration::from_secs(20);
 
-/// Number of failures after which playing stops. Each failure may last the whole limit.
+/// Number of failures after which playing stops, because each failure may last for the whole [`LIMIT`].
 const ENOUGH: usize = 4;
 
 /// Additional time after each pause, so that due events occur.
@@ -64,7 +64,8 @@ const SLACK: Duration = Duration::from_millis(40);
 /// The adapter moves bytes until the machine closes the connection, and then drops the socket.
 ///
 /// # Errors
-/// Returns a difference, a panic of the adapter, or an error if the adapter does not return in time.
+/// Returns an error if the output or the events differ from the transcript, or if the adapter panics or does not return
+/// in time. For [`Leaves`](Manner::Leaves), a difference is an error only if an output line is cut or is not JSON.
 pub fn over(
     transcript: &Transcript,
     manner: Manner,
@@ -117,8 +118,8 @@ pub trait Speak: Write {
     fn hang_up(&mut self);
 }
 
-/// Plays each transcript that adapters can play over this adapter, in every manner. Plays many transcripts in parallel,
-/// because the players mostly wait. Stops after a few failures.
+/// Plays all transcripts for adapters over this adapter, in every manner. Plays many transcripts in parallel, because
+/// the players mostly wait. Stops after a few failures.
 ///
 /// # Panics
 /// Panics if a transcript fails. The message has the first few failures.

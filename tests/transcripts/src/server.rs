@@ -75,8 +75,8 @@ impl<'b> Application<'b> {
         Application { server, kept: Vec::new(), asked: Vec::new() }
     }
 
-    /// Handles an event and returns its text. Responds to requests. Returns `None` without an event, and for
-    /// `Writable`.
+    /// Handles an event and returns its text. Responds to, defers or drops requests. Returns `None` without an event,
+    /// and for `Writable`.
     pub(crate) fn event(&mut self) -> Option<String> {
         let Application { server, kept, asked } = self;
         let number = |all: &[Ticket], ticket| all.iter().position(|it| *it == ticket).map_or(99, |at| at);
@@ -217,7 +217,7 @@ struct Add {
     b: i64,
 }
 
-/// Responds to a call, or defers the call and returns its ticket.
+/// Responds to, drops or defers a call. Returns the ticket of a deferred call.
 fn answer(mut call: Call<'_>) -> Option<Ticket> {
     let number = |call: &Call<'_>, name| call.raw_arguments().get(name).and_then(|value| value.integer());
     match call.name() {
@@ -278,7 +278,8 @@ fn answer(mut call: Call<'_>) -> Option<Ticket> {
     None
 }
 
-/// Requires the input that `for` names, with the `state`. Responds to a retry with its input response and state.
+/// Requires what the argument `for` names: an input, a visit to a URL (`page`) or a capability (`everything`). The
+/// argument `state` is the request state of the required input. Responds to a retry with its input response and state.
 fn ask(call: Call<'_>) {
     let arguments = call.raw_arguments().raw().to_string();
     let arguments = mcp_proto::json::Json::parse(arguments.as_bytes()).expect("arguments");

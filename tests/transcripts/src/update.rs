@@ -17,14 +17,16 @@ pub(crate) fn is_requested() -> bool {
 /// Rewrites every file if the environment variable `UPDATE` is set. Returns whether the files were rewritten.
 ///
 /// # Panics
-/// Panics if a file cannot be read or written, or a transcript does not end.
+/// Panics if a file cannot be read, parsed or written, if a transcript does not end, or if a command fails with
+/// [`SendError::Busy`].
 pub fn update() -> bool {
     if !is_requested() {
         return false;
     }
     for file in files() {
         let path = folder().join(&file);
-        // In the first run, commands wait until the machine is idle. This run shows the events before each command.
+        // In the first run, each command waits until the machine is idle. The events that this run inserts before a
+        // command determine when the command runs in the second run.
         for waits in [true, false] {
             let text = fs::read_to_string(&path).expect("a file");
             fs::write(&path, filled_in(&file, &text, waits)).expect("a file");

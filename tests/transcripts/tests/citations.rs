@@ -5,7 +5,8 @@ use std::fs::read_to_string;
 
 use mcp_proto_transcripts::all;
 
-/// Rules that no transcript on a byte stream can show. The table in docs/compatibility.md also marks these rules.
+/// Rules that no transcript on a byte stream can show, each with its topic. Those with a `T` are missing in the table
+/// of traps in `docs/compatibility.md`.
 const NOT_SHOWN: [(&str, &str); 5] = [
     ("2.4.4", "HTTP: headers"),
     ("T39", "HTTP: order of checks"),

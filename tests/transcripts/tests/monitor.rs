@@ -1,4 +1,4 @@
-//! A monitor reports no violation by the machines in any transcript.
+//! A monitor reports no violation by the machines in any transcript, except the intended deviations.
 
 use mcp_proto::monitor::Rule;
 use mcp_proto_transcripts::{all, direct};
