@@ -259,6 +259,9 @@ impl Monitor {
         let wanted = Json::trusted(subscription.filter.as_bytes()).get(filter);
         let is_wanted = wanted.is_some_and(|it| it.boolean() == Some(true) || it.elements().next().is_some());
         report.add_if(!is_wanted, Rule::Subscription, "the subscription does not include such changes");
+        // The server has sent both messages, so they cannot cross.
+        let has_ended = subscription.ended.is_some();
+        report.add_if(has_ended, Rule::Subscription, "the server has cancelled the subscription");
         let is_early = subscription.acknowledged.is_none();
         report.add_if(is_early, Rule::Subscription, "the notification precedes the acknowledgment");
         let is_late = request.cancelled.is_some_and(|at| now.since(at) > window);
