@@ -8,6 +8,7 @@ mod message;
 mod routes;
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::iter;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{TryRecvError, channel};
@@ -142,7 +143,10 @@ fn messages_of_a_session_pass_unchanged() {
     bridge.send(&call("8", "slow", r#"{"seconds":60}"#), &[r#""progressToken":"p""#]);
     bridge.send(r#""method":"notifications/cancelled","params":{"requestId":8}"#, &[]);
     bridge.send(r#""id":9,"method":"ping""#, &[]);
-    while !bridge.next_line().contains(r#""id":9,"result":{}"#) {}
+    let lines = iter::repeat_with(|| bridge.next_line());
+    for line in lines.take_while(|line| !line.contains(r#""id":9,"result":{}"#)) {
+        assert!(!line.contains(r#""id":8"#), "{line}");
+    }
     bridge.send(r#""id":"#, &[r#"{"jsonrpc":"2.0","error":{"code":-32700"#]);
     bridge.finish();
 }
