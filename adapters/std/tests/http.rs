@@ -40,7 +40,7 @@ impl Request {
         Some(request)
     }
 
-    fn field(&self, name: &str) -> Option<&str> {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 
@@ -73,7 +73,7 @@ pub(crate) const STREAM: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
 const DISCOVERED: &str =
     r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","_meta":{}}"#;
-const TEXT: &str = r#"{"content":[{"type":"text","text":"7"}],"resultType":"complete"}"#;
+pub(crate) const TEXT: &str = r#"{"content":[{"type":"text","text":"7"}],"resultType":"complete"}"#;
 
 /// Starts a server that calls `respond` for each request. Returns the URL of the server.
 pub(crate) fn start(respond: impl Fn(&Request, &mut TcpStream) + Clone + Send + 'static) -> String {

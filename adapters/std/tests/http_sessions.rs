@@ -2,8 +2,9 @@
 
 use std::io::Write;
 use std::net::TcpListener;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -14,11 +15,11 @@ use mcp_proto::{ClientCapabilities, Level};
 use mcp_proto_std::handler::ClientDetails;
 use mcp_proto_std::http::{HttpAccess, HttpConfig, SessionMode};
 use mcp_proto_std::{
-    CallError, ClientHandle, Connector, HttpEndpoint, InputResponse, Notification, Refusal, RequestError,
-    RequestHook, RequestInfo, Router, Serve, ServerHandle, Stop, route, router, tool,
+    CallError, CallOptions, ClientHandle, Connector, HttpEndpoint, InputResponse, Notification, Reconnect,
+    Refusal, RequestError, RequestHook, RequestInfo, Router, Serve, ServerHandle, Stop, route, router, tool,
 };
 
-use crate::http::{ACCEPTED, LIMIT, NOT_ALLOWED, STREAM, start, write};
+use crate::http::{ACCEPTED, LIMIT, NOT_ALLOWED, NOT_FOUND, STREAM, TEXT, start, write};
 use crate::time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("complete", "{}")]).list_changed();
@@ -222,4 +223,39 @@ fn user_of_a_token_reaches_handlers_and_hooks() {
         stop.within(LIMIT);
         server.join().unwrap().unwrap();
     });
+}
+
+/// The server refuses the requests of its first session at different times.
+#[test]
+fn concurrent_requests_refused_with_their_lost_session_are_repeated() {
+    let handshakes = Arc::new(AtomicUsize::new(0));
+    let url = start(move |request, stream| {
+        let response = if request.has(r#""initialize""#) {
+            let session = format!("\r\nMcp-Session-Id: s-{}\r\n", handshakes.fetch_add(1, Ordering::Relaxed));
+            let result = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+            request.result(result).replacen("\r\n", &session, 1)
+        } else if request.line.starts_with("GET") {
+            NOT_ALLOWED.into()
+        } else if request.has("initialized") || request.line.starts_with("DELETE") {
+            ACCEPTED.into()
+        } else if request.field("mcp-session-id") == Some("s-0") {
+            let pause = if request.has(r#""late""#) { 300 } else { 100 };
+            thread::sleep(Duration::from_millis(pause));
+            NOT_FOUND.into()
+        } else {
+            request.result(TEXT)
+        };
+        write(stream, &response);
+    });
+    let reconnect = Reconnect { pause: Duration::from_millis(1), ..Reconnect::DEFAULT };
+    let client = Connector::new("c", "1")
+        .connect(Connect::Handshake)
+        .reconnect(reconnect)
+        .http(HttpEndpoint::new(url))
+        .unwrap();
+    let calls = ["early", "early", "late", "late"]
+        .map(|tool| client.begin_json(tool, "{}", CallOptions::new()).unwrap());
+    for call in calls {
+        assert_eq!(call.wait().unwrap().text().as_deref(), Some("7"));
+    }
 }

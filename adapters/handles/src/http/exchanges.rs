@@ -25,6 +25,8 @@ use crate::http_failure::HttpFailure;
 const MAX_EXCHANGES: usize = u16::MAX as usize;
 /// Number of additional exchanges: for responses, notifications, and the stream of the session.
 const SPARE_EXCHANGES: usize = 64;
+/// Time after the end of a session in which the server may refuse further requests of the session.
+const REFUSAL_TIME: Millis = Millis(1_000);
 /// Memory for the tool parameters that the client sends as header fields, in bytes.
 const TOOL_HEADERS: usize = 1024 * 1024;
 
@@ -50,6 +52,9 @@ pub struct HttpExchanges {
     failure: Option<HttpFailure>,
     /// Whether the server has ended the session, and [`receive`](HttpExchanges::receive) has not reported the end yet.
     is_lost: bool,
+    /// The time until which the end of the session waits for the refusals of other requests, so that they can be
+    /// repeated, too. `None` before the wait.
+    lost_until: Option<Millis>,
 }
 
 /// An action for the owner of [`HttpExchanges`].
@@ -136,6 +141,7 @@ impl HttpExchanges {
             closed: None,
             failure: None,
             is_lost: false,
+            lost_until: None,
         })
     }
 
@@ -230,7 +236,7 @@ impl HttpExchanges {
     /// Returns the time at which to call [`send_due`](HttpExchanges::send_due), or `None` if nothing waits for a time.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Millis> {
-        self.http.next_deadline()
+        self.http.next_deadline().into_iter().chain(self.lost_until).min()
     }
 
     /// Removes and returns the failure of the last response of the application that the server has refused.
@@ -286,13 +292,20 @@ impl HttpExchanges {
                 HttpPart::Bytes(bytes) => self.body(exchange, bytes, take),
                 HttpPart::End(reason) => self.finish(exchange, reason, now, take),
             });
-        } else if std::mem::take(&mut self.is_lost) {
+        } else if self.is_lost && !self.awaits_refusals(now) {
+            (self.is_lost, self.lost_until) = (false, None);
             take(HttpReceived::SessionLost);
             return Some(HttpAction::AbortAll);
         } else {
             return None;
         }
         Some(HttpAction::Continue)
+    }
+
+    /// Returns whether the end of the session waits for the refusals of other requests.
+    fn awaits_refusals(&mut self, now: Millis) -> bool {
+        let until = *self.lost_until.get_or_insert(now.plus(REFUSAL_TIME));
+        now < until && self.http.awaits_refusals()
     }
 
     fn head(&mut self, exchange: ExchangeId, head: &response::Parts) -> HttpAction {

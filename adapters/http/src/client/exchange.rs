@@ -102,6 +102,8 @@ pub struct Exchange<'b> {
     pub(super) retry_after: Millis,
     /// The length of the stored `initialize`, which the client sends again if it falls back to HTTP+SSE.
     stored: usize,
+    /// Whether the exchange ended with the session while its request had no response, so a refusal may follow.
+    pub(super) may_be_refused: bool,
     /// Whether the server refused `initialize` with a status after which the client tries HTTP+SSE.
     pub(super) is_fallback: bool,
 }
@@ -126,6 +128,7 @@ impl<'b> Exchange<'b> {
             attempts: 0,
             retry_after: Millis::ZERO,
             stored: 0,
+            may_be_refused: false,
             is_fallback: false,
         }
     }
@@ -152,6 +155,19 @@ impl<'b> Exchange<'b> {
     pub(super) fn free(&mut self) {
         self.progress = Progress::Free;
         self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// Ends the exchange, because the session has ended.
+    pub(super) fn lose(&mut self) {
+        self.may_be_refused =
+            self.purpose == Purpose::Request && self.progress == Progress::Sent && !self.is_resumed();
+        self.free();
+    }
+
+    /// Returns whether `id` named this exchange before the end of the session, and the server may still refuse its
+    /// request.
+    pub(super) fn awaits_refusal(&self, id: ExchangeId) -> bool {
+        self.may_be_refused && self.generation == id.generation.wrapping_add(1)
     }
 
     /// Drops the message, the body and the position in the stream.

@@ -26,6 +26,9 @@ pub enum Head {
     Refused,
     /// The server has ended the session. All exchanges have ended. Close their HTTP exchanges, and
     /// [`reset`](mcp_proto::Client::reset) the client, which connects again.
+    ///
+    /// While [`HttpClient::awaits_refusals`] returns `true`, the caller may first wait for the heads of other requests.
+    /// `head` then returns this variant for each further request that the server refuses.
     SessionLost {
         /// The stream of the request that the server refused for this reason. The server has not processed this
         /// request, so the caller may send it again in another session. `None` if the server refused a notification, a
@@ -103,6 +106,9 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// `fields` are the header fields of the response. The caller or its HTTP library must follow redirects, and must
     /// not pass in informational responses (1xx).
     pub fn head(&mut self, exchange: ExchangeId, status: u16, fields: &dyn HeaderFields) -> Head {
+        if let Some(stream) = self.end_lost(exchange) {
+            return if status == 404 { Head::SessionLost { refused: Some(stream) } } else { Head::Unknown };
+        }
         let Some(found) = find_mut(self.exchanges.as_mut(), exchange) else {
             return Head::Unknown;
         };
@@ -119,8 +125,9 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         {
             let is_request = matches!(purpose, Purpose::Request | Purpose::LegacyRequest);
             let refused = (is_request && !found.is_resumed()).then_some(found.stream);
+            found.free();
             self.session = SessionId::NONE;
-            self.free_all();
+            self.exchanges.as_mut().iter_mut().for_each(Exchange::lose);
             return Head::SessionLost { refused };
         }
         if matches!(status, 404 | 405) && purpose == Purpose::Listen {
@@ -156,6 +163,24 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             self.listen(Millis::ZERO);
         }
         if is_success { Head::Body } else { Head::Refused }
+    }
+
+    /// Returns whether requests were in flight at the end of the session, and the server may still refuse them because
+    /// it has ended the session. See [`Head::SessionLost`].
+    #[must_use]
+    pub fn awaits_refusals(&self) -> bool {
+        self.exchanges.as_ref().iter().any(|exchange| exchange.may_be_refused)
+    }
+
+    /// Ends the wait for the refusal of a request whose exchange ended with the session. Returns the stream of the
+    /// request, or `None` without such an exchange.
+    fn end_lost(&mut self, exchange: ExchangeId) -> Option<StreamId> {
+        let found = self.exchanges.as_mut().get_mut(exchange.index())?;
+        if !found.awaits_refusal(exchange) {
+            return None;
+        }
+        found.may_be_refused = false;
+        Some(found.stream)
     }
 
     /// Handles a piece of a body, up to the end of the next message. Call this method again with the rest of the piece.
@@ -226,6 +251,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Call this method only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
     pub fn finish(&mut self, exchange: ExchangeId, now: Millis) -> Finish<'_> {
         self.now = now;
+        let _ = self.end_lost(exchange);
         if let Some(found) = find_mut(self.exchanges.as_mut(), exchange)
             && let Some(cancelled) = found.cancelled
         {

@@ -104,10 +104,10 @@ impl HttpLimits {
 
     /// Sets the maximum length of a body, in bytes.
     ///
-    /// All exchanges may receive a body at the same time. With 4,096 exchanges, the default of `mcp-proto-tower`, bodies
-    /// of 64 KiB take up to 256 MiB, and bodies of 4 MiB up to 16 GiB. So a server with a larger limit should also limit
-    /// its exchanges (`Serve::exchanges`) or its connections (`Serve::connections` of `mcp-proto-std`, 64 by default).
-    /// Requests that the policy refuses take no such memory, because the server refuses them by their head.
+    /// All exchanges may receive a body at the same time. With 4,096 exchanges, the default of `mcp-proto-tower`,
+    /// bodies of 64 KiB take up to 256 MiB, and bodies of 4 MiB up to 16 GiB. So a server with a larger limit should
+    /// also limit its exchanges (`Serve::exchanges`) or its connections (`Serve::connections` of `mcp-proto-std`, 64 by
+    /// default). Requests that the policy refuses take no such memory, because the server refuses them by their head.
     ///
     /// ```
     /// use mcp_proto_http::server::{HttpConfig, HttpLimits};

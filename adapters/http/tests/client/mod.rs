@@ -7,7 +7,7 @@ mod resumption;
 use harness::{EVENTS, Fields, JSON, result, with_harness};
 use mcp_proto::Millis;
 use mcp_proto::client::{Connect, Options};
-use mcp_proto_http::client::{Head, Method};
+use mcp_proto_http::client::{Finish, Head, Method};
 
 /// The sizes of the pieces of a body, for the tests that vary them.
 const PIECES: [usize; 4] = [1, 2, 7, 4096];
@@ -154,6 +154,30 @@ fn lost_session_is_followed_by_a_new_one() {
         let initialize = harness.request();
         assert!(initialize.body.contains("initialize"));
         assert_eq!(initialize.field("Mcp-Session-Id"), None);
+    });
+}
+
+#[test]
+fn each_request_refused_with_its_session_is_named() {
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        let listen = harness.connect_session();
+        harness.respond(listen.exchange, 405, &[], "");
+        let [first, second, third] = [(); 3].map(|()| harness.call());
+        let refused = |head| match head {
+            Head::SessionLost { refused } => refused,
+            head => panic!("{head:?}"),
+        };
+        let first_stream = refused(harness.respond(first.exchange, 404, &[], ""));
+        assert!(harness.http.awaits_refusals());
+        let second_stream = refused(harness.respond(second.exchange, 404, &[], ""));
+        assert!(first_stream.is_some() && second_stream.is_some() && first_stream != second_stream);
+        assert!(harness.http.awaits_refusals());
+        // The connection of the third request is lost.
+        assert_eq!(harness.http.finish(third.exchange, harness.now), Finish::Ended);
+        assert!(!harness.http.awaits_refusals());
+        for call in [first, second, third] {
+            assert_eq!(harness.respond(call.exchange, 404, &[], ""), Head::Unknown);
+        }
     });
 }
 
