@@ -153,14 +153,7 @@ impl Server<'_> {
         let in_line = state.batches.in_line();
         let class = (line == LineKind::Message && !in_line)
             .then(|| Class::new(bytes, input.scanner(), state.config.missing_jsonrpc));
-        let invalid_hook = match class {
-            None | Some(Class::Invalid(Invalid::Method)) if !in_line => state.outbound_hooks(),
-            _ => None,
-        };
-        // A response to a request of the server needs no space.
-        let ended = invalid_hook.and_then(|hooks| (hooks.on_invalid_line)(state, input, line));
         let needs_space = match class {
-            _ if ended.is_some() => false,
             // A cancellation may end the request to which pending messages belong. Send these messages first.
             // Exception: messages that wait for the end of an open message, because the cancellation may end the open
             // message.
@@ -182,6 +175,11 @@ impl Server<'_> {
         } else {
             state.peer.keep_alive.record_activity();
             state.peer.output.observe_sent();
+            let invalid_hook = match class {
+                None | Some(Class::Invalid(Invalid::Method)) => state.outbound_hooks(),
+                _ => None,
+            };
+            let ended = invalid_hook.and_then(|hooks| (hooks.on_invalid_line)(state, input, line));
             let outcome = match (ended, class) {
                 (Some(ended), _) => ended,
                 (None, Some(class)) => {

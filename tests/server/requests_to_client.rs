@@ -245,10 +245,10 @@ fn unreadable_response_ends_its_request() {
 }
 
 #[test]
-fn response_without_an_outcome_needs_no_space() {
+fn response_without_an_outcome_waits_like_a_request() {
     session().check(&format!(
         "* ask roots\n{}{}* block\n* answer 0 done\n\
-         > {{\"jsonrpc\":\"2.0\",\"id\":1}}\n! answered 0 Invalid\n* unblock\n< result 9 {DONE}\n",
+         > {{\"jsonrpc\":\"2.0\",\"id\":1}}\n* unblock\n< result 9 {DONE}\n! answered 0 Invalid\n",
         asked(1, "roots/list"),
         defer(9),
     ));
