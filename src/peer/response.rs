@@ -163,6 +163,12 @@ impl<'a> RpcError<'a> {
         listed.filter(|params| OpenUrlView::is_valid(*params)).map(OpenUrlView::from_json)
     }
 
+    /// Returns the error object.
+    #[must_use]
+    pub fn raw(&self) -> Json<'a> {
+        self.error
+    }
+
     /// Returns the `data` of the error. Returns `None` if the peer sent no data.
     #[must_use]
     pub fn data(&self) -> Option<Json<'a>> {

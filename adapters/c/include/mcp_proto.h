@@ -26,60 +26,61 @@
 
 
 #if defined(MCP_BARE_METAL)
-// The size of `mcp_client_t`, in words of a pointer's size. On bare metal, a client has no memory that grows, so the
-// client is smaller than on a host.
+// The size of `mcp_client_t`, in words that have the size of a pointer. On bare metal, a client is smaller than on a
+// computer, because it has no buffers that grow.
 #define MCP_CLIENT_WORDS 170
 #endif
 
 #if !defined(MCP_BARE_METAL)
-// The size of `mcp_client_t`, in words of a pointer's size.
+// The size of `mcp_client_t`, in words that have the size of a pointer.
 #define MCP_CLIENT_WORDS 340
 #endif
 
 // The size of `mcp_client_slot_t`, in words of 64 bits.
 #define MCP_CLIENT_SLOT_WORDS 8
 
-// Probes for 2026-07-28. If the server does not support this revision, offers the handshake.
+// The client first tries 2026-07-28. If the server does not support this revision, or does not respond within three
+// seconds, the client starts the handshake of the earlier revisions.
 #define MCP_CONNECT_AUTOMATIC 0
 
-// Connects only in 2026-07-28.
+// The client connects only in 2026-07-28.
 #define MCP_CONNECT_STATELESS 1
 
-// Connects only in the revisions with a handshake.
+// The client connects only in the revisions with a handshake: up to 2025-11-25.
 #define MCP_CONNECT_HANDSHAKE 2
 
-// The ticket that belongs to no request: zero, the initial value of static variables in C.
+// The ticket that belongs to no request. The value is zero, the initial value of static variables in C.
 #define MCP_NO_TICKET 0
 
 #if defined(MCP_BARE_METAL)
-// The size of `mcp_server_t`, in words of a pointer's size. On bare metal, a server has no memory that grows, so the
-// server is smaller than on a host.
+// The size of `mcp_server_t`, in words that have the size of a pointer. On bare metal, a server is smaller than on a
+// computer, because it has no buffers that grow.
 #define MCP_SERVER_WORDS 160
 #endif
 
 #if !defined(MCP_BARE_METAL)
-// The size of `mcp_server_t`, in words of a pointer's size.
+// The size of `mcp_server_t`, in words that have the size of a pointer.
 #define MCP_SERVER_WORDS 320
 #endif
 
 // The size of `mcp_slot_t`, in words of 32 bits.
 #define MCP_SLOT_WORDS 11
 
-// The tool only reads.
+// The tool only reads, and does not modify its environment.
 #define MCP_TOOL_READ_ONLY 1
 
 // The tool performs no destructive updates.
 #define MCP_TOOL_NOT_DESTRUCTIVE 2
 
-// Repeated calls have no additional effect.
+// Repeated calls with the same arguments have no additional effect.
 #define MCP_TOOL_IDEMPOTENT 4
 
 // The tool does not interact with external entities.
 #define MCP_TOOL_CLOSED_WORLD 8
 
-// The result of a function. A function that returns an error has had no effect. The description of a function lists
-// its errors, and names the exceptions. `MCP_ERROR_NULL` and `MCP_ERROR_UTF8` are errors of every function with
-// pointers or texts.
+// The result of a function. A function that returns an error has had no effect, unless its description says otherwise.
+// The description also lists the errors of the function. In addition, any function may return `MCP_ERROR_NULL` if a
+// required pointer is NULL, and `MCP_ERROR_UTF8` if a text is not UTF-8.
 enum mcp_status_t
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -95,27 +96,30 @@ enum mcp_status_t
   MCP_ERROR_CONFIG,
   // The receive buffer is smaller than the minimum.
   MCP_ERROR_RX_TOO_SMALL,
-  // The transmit buffer is too small for the machine's own messages.
+  // The transmit buffer is too small for the messages that the server or client itself writes.
   MCP_ERROR_TX_TOO_SMALL,
   // The text buffer of the slots is too small: each slot needs at least 8 bytes.
   MCP_ERROR_TEXT_TOO_SMALL,
-  // The request cannot be used: for example, it has ended, already has a response, or is of another kind.
+  // The function cannot use the request. For example, the request has ended, already has a response, or is of
+  // another kind.
   MCP_ERROR_GONE,
-  // The transmit buffer has no space. An event reports when the buffer has space again.
+  // The transmit buffer has too little space. An event reports when to try again: `MCP_EVENT_WRITABLE` or
+  // `MCP_CLIENT_WRITABLE`.
   MCP_ERROR_BUSY,
-  // All slots are taken.
+  // No slot is free, or the id of the request does not fit into a slot.
   MCP_ERROR_FULL,
-  // The client is not connected.
+  // The client is not connected yet, or the connection ends.
   MCP_ERROR_NOT_CONNECTED,
-  // The peer did not request the message, or the progress has not increased.
+  // The client did not request progress, or the progress has not increased: see `mcp_call_progress`.
   MCP_ERROR_NOT_WANTED,
-  // The peer does not support the request.
+  // The server does not support the request.
   MCP_ERROR_UNSUPPORTED,
-  // The message does not fit into the free transmit space, or its JSON is not valid.
+  // The message does not fit into the available transmit space, its JSON is not valid, or it is of another kind than
+  // the request.
   MCP_ERROR_UNWRITABLE,
-  // No value has this path.
+  // The JSON text has no value at this path, or the value is `null`.
   MCP_ERROR_MISSING,
-  // The value has another type, or does not fit into the C type.
+  // The value at the path has another type or does not fit into the C type, or the text is not valid JSON.
   MCP_ERROR_TYPE,
   // The caller's buffer is too small.
   MCP_ERROR_SPACE,
@@ -142,25 +146,28 @@ enum mcp_client_event_kind_t
   MCP_CLIENT_CLOSED,
   // The client is connected, and accepts requests.
   MCP_CLIENT_CONNECTED,
-  // The client could not connect. The connection ends.
+  // The client could not connect, because of `failure`. The connection ends: `MCP_CLIENT_CLOSED` follows. If the
+  // server responded with an error, `failure` is `MCP_FAILURE_REFUSED`, and `code` and `json` are those of
+  // `MCP_CLIENT_ERROR`.
   MCP_CLIENT_CONNECT_FAILED,
-  // The request `ticket` has the result `json`. In the result of a tool, `content.0.text` is the text of the first
-  // block. `isError` is true if the tool failed. `structuredContent` is the structured content.
+  // The request `ticket` has the result `json`. In the result of a tool, the path `content.0.text` has the text of
+  // the first block, if this block is text. `isError` is true if the tool failed. `structuredContent` is the
+  // structured content, if there is any.
   MCP_CLIENT_RESULT,
-  // The server responded to the request `ticket` with the error `code`.
+  // The server responded to the request `ticket` with the error `code`. `json` is the error object: `message` is a
+  // string, and `data` has details, if there are any.
   MCP_CLIENT_ERROR,
-  // The request `ticket` has ended without a valid response: after its timeout, for example.
+  // The request `ticket` has ended without a valid response, because of `failure`.
   MCP_CLIENT_FAILED,
-  // Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`. Read numbers with
-  // `mcp_json_fixed`, because progress may be a fraction.
+  // Progress of the request `ticket`. `json` has the members `progress` and perhaps `total` and `message`. Read the
+  // numbers with `mcp_json_fixed`, because they may have a fraction.
   MCP_CLIENT_PROGRESS,
   // The server has not completed the request `ticket`, and expects the same request again (2026-07-28). Call
-  // `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. The two resume
-  // functions pass no input; the client adds only the state that the server sent. `json` is the result of the
-  // server.
+  // `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. The resumed
+  // request has no input of the program, only the state that the server sent. `json` is the result of the server.
   MCP_CLIENT_INPUT_REQUIRED,
-  // The client accepts requests again. This event follows `MCP_ERROR_BUSY`. The event follows `MCP_ERROR_FULL` only
-  // if an unsent message, such as a cancellation, took a slot.
+  // The client accepts requests again. This event follows `MCP_ERROR_BUSY`. It also follows `MCP_ERROR_FULL`, but
+  // only if an unsent message, such as a cancellation, took a slot at the time of the error.
   MCP_CLIENT_WRITABLE,
   // An event without further data, which needs no action.
   MCP_CLIENT_OTHER,
@@ -170,6 +177,39 @@ enum mcp_client_event_kind_t
 typedef enum mcp_client_event_kind_t mcp_client_event_kind_t;
 #else
 typedef int32_t mcp_client_event_kind_t;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// The reason why a request or a connection has failed.
+enum mcp_failure_t
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // No failure.
+  MCP_FAILURE_NONE = 0,
+  // No response within the timeout.
+  MCP_FAILURE_TIMED_OUT,
+  // The connection was closed.
+  MCP_FAILURE_CLOSED,
+  // The response is longer than the receive buffer.
+  MCP_FAILURE_TOO_LONG,
+  // The response is not valid.
+  MCP_FAILURE_INVALID,
+  // The server refused the connection with an error response.
+  MCP_FAILURE_REFUSED,
+  // Client and server have no revision in common.
+  MCP_FAILURE_NO_REVISION,
+  // The server's `requestState` does not fit into the text of the slot: see `mcp_client_lend_slots`.
+  MCP_FAILURE_STATE_TOO_LONG,
+  // Another reason: for example, the server required input too often.
+  MCP_FAILURE_OTHER,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum mcp_failure_t mcp_failure_t;
+#else
+typedef int32_t mcp_failure_t;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -183,23 +223,24 @@ enum mcp_event_kind_t
   MCP_EVENT_IO = 0,
   // The connection has ended.
   MCP_EVENT_CLOSED,
-  // The client calls a tool: `index`, `name`, `arguments`, `call`.
+  // The client calls a tool. The valid fields are `index`, `name`, `arguments` and `call`.
   MCP_EVENT_CALL,
-  // The client reads a resource: `index`, `name` (the URI), `call`.
+  // The client reads a resource. The valid fields are `index`, `name` (the URI) and `call`.
   MCP_EVENT_READ,
-  // A client sent `initialize`. The server has responded.
+  // A client sent `initialize`, and the server has responded. Clients of 2026-07-28 do not cause this event.
   MCP_EVENT_CONNECTED,
   // A second `initialize` has restarted the session. All tickets are invalid.
   MCP_EVENT_RESTARTED,
   // The client cancelled the deferred request `ticket`. The ticket is invalid.
   MCP_EVENT_CANCELLED,
-  // The timeout of the deferred request `ticket`, or the grace period of the connection, has expired. The ticket is
-  // invalid.
+  // The deferred request `ticket` has expired: its timeout is over, or the input ended two seconds ago. The server
+  // responds with an error. The ticket is invalid.
   MCP_EVENT_EXPIRED,
   // The transmit buffer has space again, after `MCP_ERROR_BUSY`.
   MCP_EVENT_WRITABLE,
-  // A message was not valid, or a response did not fit. The server has handled the error. `code` is the JSON-RPC
-  // error code, or 0 if the error has none. The code does not prove that the server has sent an error response.
+  // An error of the client or of the program, which the server has handled. For example, a message was not valid, a
+  // response did not fit, or the program did not respond to a request. `code` is the JSON-RPC error code, or 0 if
+  // the error has none. The code does not prove that the server has sent an error response.
   MCP_EVENT_PROTOCOL_ERROR,
   // An event without further data, which needs no action.
   MCP_EVENT_OTHER,
@@ -212,16 +253,18 @@ typedef int32_t mcp_event_kind_t;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// A request of the client in the current event, or a deferred request. C programs only have pointers to this type.
+// A request of the client: the request of the current event, or a deferred request. C programs only have pointers to
+// this type.
 //
-// A response consumes the request: a further response returns `MCP_ERROR_GONE`. A response function for another kind
-// of request returns the same error.
+// A response consumes the request, so the function for a second response returns `MCP_ERROR_GONE`. A function that
+// does not suit the kind of the request, such as `mcp_read_text` for a tool call, returns the same error, and the
+// request stays open.
 typedef struct mcp_call_t mcp_call_t;
 
-// An optional feature that the configuration of a server names. C programs only take the address of a feature.
+// An optional feature of a server, such as `mcp_feature_resources`. C programs only take the address of a feature.
 typedef struct mcp_feature_t mcp_feature_t;
 
-// A resource. All texts are UTF-8, and remain valid and unchanged.
+// A resource. All texts are UTF-8, and stay valid and unchanged as long as the server is used.
 typedef struct {
   // The URI.
   const char *uri;
@@ -240,7 +283,7 @@ typedef struct MCP_ALIGNED(8) {
   void *storage[MCP_CLIENT_WORDS];
 } mcp_client_t;
 
-// The configuration of a client. All texts are UTF-8, and remain valid and unchanged.
+// The configuration of a client. All texts are UTF-8, and stay valid and unchanged as long as the client is used.
 typedef struct {
   // The name of the client.
   const char *name;
@@ -250,7 +293,7 @@ typedef struct {
   int32_t connect;
 } mcp_client_config_t;
 
-// The storage of a request in flight.
+// The storage of a request in flight, without its text: see `mcp_client_lend_slots`.
 typedef struct {
   // Private.
   uint64_t storage[MCP_CLIENT_SLOT_WORDS];
@@ -258,7 +301,7 @@ typedef struct {
 
 // A text: `length` bytes, without a final zero byte.
 typedef struct {
-  // The first byte.
+  // The first byte. May be NULL if `length` is 0.
   const char *text;
   // The number of bytes.
   size_t length;
@@ -268,13 +311,15 @@ typedef struct {
 typedef struct {
   // The kind. The description of the kind names the fields that are valid.
   mcp_client_event_kind_t kind;
-  // The code of an error. `INT32_MIN` or `INT32_MAX` if the code does not fit.
+  // The code of an error. If the code does not fit, `INT32_MIN` or `INT32_MAX`.
   int32_t code;
-  // The result or the progress, a JSON object: see `mcp_json_int`.
+  // The reason of a failure.
+  mcp_failure_t failure;
+  // The result, the error or the progress, a JSON object: see `mcp_json_int`.
   mcp_text_t json;
   // The ticket of the request.
   uint64_t ticket;
-  // The time of the next poll if no bytes move, in milliseconds. `UINT64_MAX` if no timeout is running.
+  // The latest time of the next poll, in milliseconds like `now`. `UINT64_MAX` if no timeout is running.
   uint64_t deadline;
 } mcp_client_event_t;
 
@@ -284,11 +329,12 @@ typedef struct MCP_ALIGNED(8) {
   void *storage[MCP_SERVER_WORDS];
 } mcp_server_t;
 
-// A tool. All texts are UTF-8, and remain valid and unchanged.
+// A tool. All texts are UTF-8, and stay valid and unchanged as long as the server is used.
 typedef struct {
-  // The name: 1 to 128 characters from `A-Z a-z 0-9 _ - .`.
+  // The name: 1 to 128 characters. These are ASCII letters, digits, `_`, `-` and `.`.
   const char *name;
-  // The JSON Schema of the arguments, or NULL for any object. The library does not check arguments.
+  // The JSON Schema of the arguments, or NULL for any object. The library does not check arguments against the
+  // schema.
   const char *input_schema;
   // The description for the model, or NULL.
   const char *description;
@@ -302,7 +348,7 @@ typedef struct {
 
 // The tools of a server: see the macro `MCP_TOOLS`.
 typedef struct {
-  // The array.
+  // The array of entries.
   const mcp_tool_t *entries;
   // The number of entries in the array.
   size_t count;
@@ -312,13 +358,13 @@ typedef struct {
 typedef struct {
   // The address of `mcp_feature_resources`, or NULL for a server without resources.
   const mcp_feature_t *feature;
-  // The array.
+  // The array of entries.
   const mcp_resource_t *entries;
   // The number of entries in the array.
   size_t count;
 } mcp_resources_t;
 
-// The configuration of a server. All texts are UTF-8, and remain valid and unchanged.
+// The configuration of a server. All texts are UTF-8, and stay valid and unchanged as long as the server is used.
 typedef struct {
   // The name of the server.
   const char *name;
@@ -330,11 +376,12 @@ typedef struct {
   mcp_tools_t tools;
   // The resources.
   mcp_resources_t resources;
-  // Whether a second `initialize` restarts the session. Set this for a UART, which has no connections.
+  // Whether a second `initialize` restarts the session. Set this for a UART, because the server cannot detect that a
+  // new client has replaced the old one.
   bool restart_on_initialize;
 } mcp_server_config_t;
 
-// The storage of a deferred request, without its id and progress token.
+// The storage of a deferred request, without its id and progress token: see `mcp_server_lend_slots`.
 typedef struct {
   // Private.
   uint32_t storage[MCP_SLOT_WORDS];
@@ -344,20 +391,20 @@ typedef struct {
 typedef struct {
   // The kind. The description of the kind names the fields that are valid.
   mcp_event_kind_t kind;
-  // The JSON-RPC code of a protocol error, or 0.
+  // The JSON-RPC error code of `MCP_EVENT_PROTOCOL_ERROR`, or 0.
   int32_t code;
   // The index of the tool or resource in its table.
   size_t index;
   // The name of the tool, or the URI of the resource.
   mcp_text_t name;
-  // The arguments of a call, a JSON object: see `mcp_json_int`. Valid until the program responds to the call, defers
-  // it, or calls a function that takes the server.
+  // The arguments of a tool call, a JSON object: see `mcp_json_int`. The text is valid until the program responds to
+  // the call, defers the call, or calls a function that takes the server.
   mcp_text_t arguments;
   // The request, for the functions `mcp_call_…` and `mcp_read_…`.
   mcp_call_t *call;
   // The ticket of a deferred request.
   uint64_t ticket;
-  // The time of the next poll if no bytes move, in milliseconds. `UINT64_MAX` if no timeout is running.
+  // The latest time of the next poll, in milliseconds like `now`. `UINT64_MAX` if no timeout is running.
   uint64_t deadline;
 } mcp_event_t;
 
@@ -395,11 +442,11 @@ mcp_status_t mcp_call_fail(mcp_call_t *call,
 mcp_status_t mcp_call_invalid(mcp_call_t *call,
                               const char *text);
 
-// Responds to a tool call with structured content, and repeats the content as text.
+// Responds to a tool call with structured content, and repeats the content as text. `json` is one JSON value.
 //
-// If `json` is not JSON, the server responds with an error, and an event `MCP_EVENT_PROTOCOL_ERROR` follows. Before
-// 2026-07-28, the response contains a value other than an object only as text. Before 2025-06-18, the response
-// contains every value only as text.
+// If `json` is not valid JSON, the server responds with an error, and an event `MCP_EVENT_PROTOCOL_ERROR` follows. In
+// revisions before 2026-07-28, structured content is an object. The response contains any other value only as text. In
+// revisions before 2025-06-18, the response contains every value only as text.
 //
 // Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
 //
@@ -418,12 +465,14 @@ mcp_status_t mcp_call_error(mcp_call_t *call,
                             int32_t code,
                             const char *message);
 
-// Sends progress of any request. `progress` must be larger than in the previous report of the request. Pass 0 if
-// `total` is unknown. `message` may be NULL.
+// Sends progress of any request. `progress` must be larger than in the previous report of the request. Pass 0 as
+// `total` if the total is unknown. `message` may be NULL.
 //
-// Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, or `progress` has not increased;
-// `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space that is reserved for the response. The
-// request stays open. `MCP_ERROR_GONE` if the request is deferred or has a response: see `mcp_server_resume`.
+// Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, the progress token of a deferred request did
+// not fit into its slot, or `progress` has not increased; `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space
+// besides the space that is reserved for the response; `MCP_ERROR_GONE` if the request has a response, or was deferred
+// with this handle. For a deferred request, `mcp_server_resume` returns a new handle. Except after `MCP_ERROR_GONE`,
+// the request stays open.
 //
 // # Safety
 // `call` is the handle of the current event, or the handle from the last `mcp_server_resume`. `message` is a string or
@@ -433,14 +482,15 @@ mcp_status_t mcp_call_progress(mcp_call_t *call,
                                int64_t total,
                                const char *message);
 
-// Defers the response to any request, and writes the ticket of the request to `ticket`. `mcp_server_resume` later
-// returns a handle for the ticket.
+// Defers the response to any request, and writes the ticket of the request to `ticket`. For the response,
+// `mcp_server_resume` returns a handle for this ticket.
 //
 // `timeout` is in milliseconds; 0 is the default of one minute. When the timeout expires, the server responds with an
-// error, and the event is `MCP_EVENT_EXPIRED`. If this function returns an error, `ticket` is `MCP_NO_TICKET`.
+// error, and emits the event `MCP_EVENT_EXPIRED`. If this function returns an error, `ticket` is `MCP_NO_TICKET`.
 //
-// Errors: `MCP_ERROR_FULL` if no slot is free: the request stays open, and needs a response now. `MCP_ERROR_GONE` if
-// the request is deferred already, or has a response.
+// Errors: `MCP_ERROR_FULL` if no slot is free, or the id of the request does not fit into a slot. The request then
+// stays open, and needs a response before the next poll. `MCP_ERROR_GONE` if the request is deferred already, or has a
+// response.
 //
 // # Safety
 // `call` is the handle of the current event. `ticket` points to a ticket.
@@ -448,7 +498,8 @@ mcp_status_t mcp_call_defer(mcp_call_t *call,
                             uint64_t timeout,
                             uint64_t *ticket);
 
-// Responds with text to a request to read a resource. `resource` is the table entry at the `index` of the event.
+// Responds with text to a request to read a resource. `resource` is the table entry at the `index` of the event
+// `MCP_EVENT_READ`.
 //
 // Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
 //
@@ -459,7 +510,8 @@ mcp_status_t mcp_read_text(mcp_call_t *call,
                            const mcp_resource_t *resource,
                            const char *text);
 
-// Responds with bytes to a request to read a resource. `resource` is the table entry at the `index` of the event.
+// Responds with bytes to a request to read a resource. `resource` is the table entry at the `index` of the event
+// `MCP_EVENT_READ`.
 //
 // Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
 //
@@ -473,11 +525,12 @@ mcp_status_t mcp_read_blob(mcp_call_t *call,
 
 // Initializes a client. To send requests, the client also needs `mcp_client_lend_slots`.
 //
-// `rx` limits the length of a message of the server, `tx` the length of a request.
+// The size of `rx` limits the length of a message from the server, and the size of `tx` the length of a message from
+// the client.
 //
-// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_NULL` also for a
-// NULL buffer; `MCP_ERROR_RX_TOO_SMALL`; `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the
-// client.
+// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_NULL` also if
+// the client or a buffer is NULL; `MCP_ERROR_RX_TOO_SMALL`; `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must
+// not use the client.
 //
 // # Safety
 // All pointers are valid. The storage, the buffers, and the texts of the configuration stay valid as long as the
@@ -490,9 +543,11 @@ mcp_status_t mcp_client_init(mcp_client_t *client,
                              uint8_t *tx,
                              size_t tx_size);
 
-// Lends storage for requests in flight. Call this before the first poll. A slot needs 16 bytes of `text`. A slot needs
-// more if the server requires input (`MCP_CLIENT_INPUT_REQUIRED`), because the client then stores the server's
-// `requestState` with its quotes. With too few bytes, such a request ends with `MCP_CLIENT_FAILED`.
+// Lends storage for requests in flight. Call this before the first poll.
+//
+// Each slot gets an equal part of `text`. A part of 16 bytes is enough, unless the server requires input
+// (`MCP_CLIENT_INPUT_REQUIRED`). In this case, the client stores the server's `requestState` with its quotes in the
+// part. If the state does not fit, the request ends with `MCP_CLIENT_FAILED`.
 //
 // Errors: `MCP_ERROR_NULL` for a NULL array whose size is not 0.
 //
@@ -551,7 +606,7 @@ size_t mcp_client_feed(mcp_client_t *client,
 //
 // # Safety
 // `client` is initialized. `size` points to a number. The program writes only into the space, and
-// only until the next poll or a function that invalidates the space.
+// only until `mcp_client_filled`, the next poll, or a function that invalidates the space.
 uint8_t *mcp_client_input(mcp_client_t *client,
                           size_t *size);
 
@@ -566,14 +621,15 @@ uint8_t *mcp_client_input(mcp_client_t *client,
 mcp_status_t mcp_client_filled(mcp_client_t *client,
                                size_t count);
 
-// Reports the end of the input. Requests in flight fail.
+// Reports the end of the input. The next polls handle the received messages and fail the requests in flight, and then
+// return `MCP_CLIENT_CLOSED` when the output is sent, or after two seconds.
 //
 // # Safety
 // `client` is initialized.
 void mcp_client_end_of_input(mcp_client_t *client);
 
-// Ends the connection: `mcp_client_poll` returns `MCP_CLIENT_CLOSED` after the last bytes were sent, or after a grace
-// period.
+// Ends the connection. The next polls fail the requests in flight, and then return `MCP_CLIENT_CLOSED` when the output
+// is sent, or after two seconds.
 //
 // # Safety
 // `client` is initialized.
@@ -583,14 +639,16 @@ void mcp_client_shutdown(mcp_client_t *client,
 // Calls a tool, and writes the ticket of the request to `ticket`. `arguments` is the text of a JSON object, or NULL
 // for no arguments.
 //
-// The request ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` that has this ticket.
-// `MCP_CLIENT_INPUT_REQUIRED` does not end the request. `timeout` is in milliseconds; 0 is the default of one minute.
-// Progress restarts the timeout, but the request fails after ten minutes in total.
+// Unless the program cancels the request, it ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or
+// `MCP_CLIENT_FAILED` that has this ticket. `MCP_CLIENT_INPUT_REQUIRED` does not end the request. `timeout` is in
+// milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the request fails after ten minutes
+// in total.
 //
-// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`, and when the connection ends;
+// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`, and after the connection has begun to end;
 // `MCP_ERROR_UNSUPPORTED` if the server does not declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY`
-// if the transmit buffer has too little space, until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request does
-// not fit, or the arguments are not a JSON object. After an error, `ticket` is `MCP_NO_TICKET`.
+// if the transmit buffer has too little space: try again after `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the
+// request is larger than the transmit buffer, or the arguments are not a JSON object. After an error, `ticket` is
+// `MCP_NO_TICKET`.
 //
 // # Safety
 // `client` is initialized. `name` is a string. `arguments` is a string or NULL. `ticket` points to a ticket.
@@ -600,8 +658,10 @@ mcp_status_t mcp_client_call_tool(mcp_client_t *client,
                                   uint64_t timeout,
                                   uint64_t *ticket);
 
-// Reads a resource, without progress. The result has the member `contents`. The events and errors are those of
-// `mcp_client_call_tool`. `MCP_ERROR_UNSUPPORTED` means that the server does not declare resources.
+// Reads a resource, and writes the ticket of the request to `ticket`. The result has the member `contents`.
+//
+// The client requests no progress. The timeout, the other events and the errors are those of `mcp_client_call_tool`,
+// except that `MCP_ERROR_UNSUPPORTED` means that the server does not declare resources.
 //
 // # Safety
 // `client` is initialized. `uri` is a string. `ticket` points to a ticket.
@@ -610,12 +670,15 @@ mcp_status_t mcp_client_read_resource(mcp_client_t *client,
                                       uint64_t timeout,
                                       uint64_t *ticket);
 
-// Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`, with the same name and
-// arguments. The client adds the state that the server sent. The ticket and the timeouts stay the same.
+// Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`.
+//
+// Pass the same name and arguments, because the client does not store them. The client adds the state that the server
+// sent. The ticket stays the same. The timeout starts again, but the total of ten minutes continues.
 //
 // Errors: `MCP_ERROR_GONE` if the request has ended, or the server requires no input for it; `MCP_ERROR_NOT_CONNECTED`
-// when the connection ends; `MCP_ERROR_BUSY` if the transmit buffer has too little space, until `MCP_CLIENT_WRITABLE`;
-// `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or has arguments that are not a JSON object.
+// after the connection has begun to end; `MCP_ERROR_BUSY` if the transmit buffer has too little space: try again after
+// `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool call, is larger than the transmit buffer, or
+// has arguments that are not a JSON object.
 //
 // # Safety
 // `client` is initialized. `name` is a string. `arguments` is a string or NULL.
@@ -624,9 +687,10 @@ mcp_status_t mcp_client_resume_tool(mcp_client_t *client,
                                     const char *name,
                                     const char *arguments);
 
-// Sends a request of `mcp_client_read_resource` again, with the same URI. The errors are those of
-// `mcp_client_resume_tool`, except that `MCP_ERROR_UNWRITABLE` means that the request does not read a resource, or
-// does not fit.
+// Sends a request of `mcp_client_read_resource` again, after `MCP_CLIENT_INPUT_REQUIRED`. Pass the same URI.
+//
+// The errors are those of `mcp_client_resume_tool`, except that `MCP_ERROR_UNWRITABLE` means that the request does not
+// read a resource, or is larger than the transmit buffer.
 //
 // # Safety
 // `client` is initialized. `uri` is a string.
@@ -634,8 +698,8 @@ mcp_status_t mcp_client_resume_resource(mcp_client_t *client,
                                         uint64_t ticket,
                                         const char *uri);
 
-// Cancels a request. The request has no further events. If the transmit buffer has too little space, the client
-// notifies the server later, and the request takes its slot until then.
+// Cancels a request. The request has no further events. If the transmit buffer has too little space for the
+// cancellation, the client sends it later, and the request keeps its slot until then.
 //
 // Errors: `MCP_ERROR_GONE` if the request has ended.
 //
@@ -646,12 +710,12 @@ mcp_status_t mcp_client_cancel(mcp_client_t *client,
 
 // Initializes a server.
 //
-// `rx` limits the length of a message of the client, `tx` the length of a response. Clients of 2026-07-28 send calls
-// of about 500 bytes.
+// The size of `rx` limits the length of a message from the client, and the size of `tx` the length of a response.
+// Clients of 2026-07-28 send calls of about 500 bytes.
 //
-// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_NULL` also for a
-// NULL buffer; `MCP_ERROR_RX_TOO_SMALL`; `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the
-// server.
+// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_NULL` also if
+// the server or a buffer is NULL; `MCP_ERROR_RX_TOO_SMALL`; `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must
+// not use the server.
 //
 // # Safety
 // All pointers are valid. The storage, the buffers, the configuration, its tables and their texts stay valid as long
@@ -666,11 +730,12 @@ mcp_status_t mcp_server_init(mcp_server_t *server,
 
 // Lends storage for deferred requests. Call this before the first poll.
 //
-// Each slot gets an equal part of `text` for its id and progress token; 64 bytes for each slot are enough for known
-// clients, 80 for clients that use UUIDs. Without this function, no request can be deferred.
+// Each slot gets an equal part of `text` for the id and the progress token of a request. A part of 64 bytes is enough
+// for known clients, and a part of 80 bytes for clients that use UUIDs. Without this function, no request can be
+// deferred.
 //
 // Errors: `MCP_ERROR_TEXT_TOO_SMALL` if a slot gets less than 8 bytes; the server uses the arrays nevertheless.
-// `MCP_ERROR_NULL` for a NULL array whose size is not 0.
+// `MCP_ERROR_NULL` for a NULL array whose size is not 0. `MCP_ERROR_CONFIG` if requests are deferred in earlier slots.
 //
 // # Safety
 // `server` is initialized. The arrays stay valid as long as the server is used, and only the library uses them.
@@ -683,7 +748,7 @@ mcp_status_t mcp_server_lend_slots(mcp_server_t *server,
 // Advances the server. Returns the kind of the event, and writes the whole event to `event`.
 //
 // `now` is the time in milliseconds since a fixed moment, and never decreases. If the program has neither responded to
-// the request of the last event nor deferred the request, the server responds with an error now.
+// the request of the last event nor deferred the request, the server responds with an error in this poll.
 //
 // # Safety
 // `server` is initialized. `event` points to an event.
@@ -716,8 +781,8 @@ mcp_status_t mcp_server_consumed(mcp_server_t *server,
 // Passes received bytes to the server after `MCP_EVENT_IO`. Call this at most once after each poll. Returns the number
 // of bytes that the server takes.
 //
-// Pass the remaining bytes after the next `MCP_EVENT_IO`. The server takes no bytes while a request waits for transmit
-// space.
+// Pass the remaining bytes after the next `MCP_EVENT_IO`. While a request waits for transmit space, the server takes
+// only as many bytes as the receive buffer has space for.
 //
 // # Safety
 // `server` is initialized. `bytes` points to `count` bytes.
@@ -731,7 +796,7 @@ size_t mcp_server_feed(mcp_server_t *server,
 //
 // # Safety
 // `server` is initialized. `size` points to a number. The program writes only into the space, and
-// only until the next poll or a function that invalidates the space.
+// only until `mcp_server_filled`, the next poll, or a function that invalidates the space.
 uint8_t *mcp_server_input(mcp_server_t *server,
                           size_t *size);
 
@@ -745,16 +810,16 @@ uint8_t *mcp_server_input(mcp_server_t *server,
 mcp_status_t mcp_server_filled(mcp_server_t *server,
                                size_t count);
 
-// Reports the end of the input. The server waits for the open requests, two seconds at most, and then for the client
-// to read the output. `mcp_server_poll` returns `MCP_EVENT_CLOSED` when the output is sent, or if the client reads
-// nothing for two seconds.
+// Reports the end of the input. For at most two seconds, the server waits until the deferred requests have responses.
+// Then it waits until the client has read the output. `mcp_server_poll` returns `MCP_EVENT_CLOSED` when the output is
+// sent, or if the client reads nothing for two seconds.
 //
 // # Safety
 // `server` is initialized.
 void mcp_server_end_of_input(mcp_server_t *server);
 
-// Starts a new connection: drops the requests, the unsent output and a partial message of the old connection. All
-// tickets are invalid.
+// Starts a new connection: drops the requests, the received input and the unsent output of the old connection. All
+// earlier tickets become invalid.
 //
 // # Safety
 // `server` is initialized.
@@ -764,8 +829,9 @@ void mcp_server_reset(mcp_server_t *server);
 // call of a function that takes the server. If the program does not respond, the request stays deferred.
 //
 // Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
-// response, until `MCP_EVENT_WRITABLE`; `MCP_ERROR_SEQUENCE` if the request of the last event is open: respond to that
-// request or defer it first; `MCP_ERROR_NULL` if `call` is NULL. After an error, `call` is unchanged.
+// response: try again after `MCP_EVENT_WRITABLE`; `MCP_ERROR_SEQUENCE` if the request of the last event is open:
+// respond to that request or defer it first; `MCP_ERROR_NULL` if `call` is NULL. After an error, the pointer at `call`
+// is unchanged.
 //
 // # Safety
 // `server` is initialized. `call` points to space for a pointer.
@@ -779,65 +845,69 @@ const char *mcp_status_text(int32_t status);
 // Reads the integer at `path` in a JSON text, such as the arguments of a call. `100`, `100.0` and `1e2` are the same
 // integer.
 //
-// `path` has names of members and indices of elements, separated by dots, such as `points.0.x`. Each function
-// `mcp_json_…` parses the whole text, so the time of a call grows with the length of the text.
+// `path` consists of names of members and indices of elements, separated by dots: for example, `points.0.x`. An empty
+// path stands for the whole text. Each function `mcp_json_…` parses the whole text, so its running time grows with the
+// length of the text.
 //
 // Errors: `MCP_ERROR_MISSING` if there is no value at the path, or the value is `null`; `MCP_ERROR_TYPE` if the value
-// is not an integer of 64 bits, or `json` is not JSON.
+// is not an integer, the integer does not fit into `int64_t`, or `json` is not JSON.
 //
 // # Safety
-// `json` is a text that does not change. `path` is a string. `out` points to an integer.
+// `json` is a text that does not change during the call. `path` is a string. `out` points to an integer.
 mcp_status_t mcp_json_int(mcp_text_t json,
                           const char *path,
                           int64_t *out);
 
-// Reads a number, multiplied by ten to the power of `digits`. If `digits` is 1, 21.5 is 215. Further digits are cut
-// off.
+// Reads the number at `path`, multiplied by ten to the power of `digits`. The fraction of the product is cut off: if
+// `digits` is 1, the number 21.57 becomes 215.
 //
-// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a number, the product does not fit, or `json` is
-// not JSON.
+// Errors: `MCP_ERROR_MISSING` as for `mcp_json_int`; `MCP_ERROR_TYPE` if the value is not a number, the product does
+// not fit into `int64_t`, or `json` is not JSON.
 //
 // # Safety
-// `json` is a text that does not change. `path` is a string. `out` points to an integer.
+// `json` is a text that does not change during the call. `path` is a string. `out` points to an integer.
 mcp_status_t mcp_json_fixed(mcp_text_t json,
                             const char *path,
                             uint8_t digits,
                             int64_t *out);
 
-// Reads a boolean.
+// Reads the boolean at `path`.
 //
-// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not `true` or `false`, or `json` is not JSON.
+// Errors: `MCP_ERROR_MISSING` as for `mcp_json_int`; `MCP_ERROR_TYPE` if the value is not `true` or `false`, or `json`
+// is not JSON.
 //
 // # Safety
-// `json` is a text that does not change. `path` is a string. `out` points to a boolean.
+// `json` is a text that does not change during the call. `path` is a string. `out` points to a boolean.
 mcp_status_t mcp_json_bool(mcp_text_t json,
                            const char *path,
                            bool *out);
 
-// Copies a string into `buffer`, with a final zero byte.
+// Copies the string at `path` into `buffer`, and adds a zero byte.
 //
-// `length` receives the length in bytes without the final zero byte, or is NULL. The string is UTF-8, and may contain
-// zero bytes, which the peer wrote as `\u0000`.
+// The copy is UTF-8 without JSON escapes. If `length` is not NULL, it receives the length of the string in bytes,
+// without the added zero byte. The string itself contains a zero byte wherever the peer wrote `\u0000`.
 //
-// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a string, or `json` is not JSON; `MCP_ERROR_SPACE`
-// if `size` bytes are not enough. After an error, the content of the buffer is unspecified.
+// Errors: `MCP_ERROR_MISSING` as for `mcp_json_int`; `MCP_ERROR_TYPE` if the value is not a string, or `json` is not
+// JSON; `MCP_ERROR_SPACE` if `size` bytes are not enough for the string and the zero byte. After an error, the content
+// of the buffer is unspecified.
 //
 // # Safety
-// `json` is a text that does not change. `path` is a string. `buffer` points to `size` bytes, and is not part of
-// `json`.
+// `json` is a text that does not change during the call. `path` is a string. `buffer` points to `size` bytes, which
+// `json` and `path` do not contain. `length` is NULL or points to an integer.
 mcp_status_t mcp_json_string(mcp_text_t json,
                              const char *path,
                              char *buffer,
                              size_t size,
                              size_t *length);
 
-// Finds a value, and writes its JSON text to `out`. This text is a part of the memory of `json`. An empty path finds
-// the whole text.
+// Finds the value at `path`, and writes its JSON text to `out`, without white space around the value.
 //
-// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if `json` is not JSON.
+// The text in `out` is a part of the memory of `json`.
+//
+// Errors: `MCP_ERROR_MISSING` as for `mcp_json_int`; `MCP_ERROR_TYPE` if `json` is not JSON.
 //
 // # Safety
-// `json` is a text that does not change. `path` is a string. `out` points to a text.
+// `json` is a text that does not change during the call. `path` is a string. `out` points to an `mcp_text_t`.
 mcp_status_t mcp_json_get(mcp_text_t json,
                           const char *path,
                           mcp_text_t *out);

@@ -6,6 +6,7 @@ use core::ptr;
 use crate::client::*;
 use crate::client_event::mcp_client_event_kind_t::{self, *};
 use crate::client_event::mcp_client_event_t;
+use crate::client_event::mcp_failure_t::*;
 use crate::event::MCP_NO_TICKET;
 use crate::status::mcp_status_t::*;
 use crate::tests::{lend, text_of};
@@ -158,12 +159,42 @@ fn call_ends_with_a_result_an_error_or_a_timeout() {
         let line = format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, program.id());
         program.hears(&line, MCP_CLIENT_ERROR);
         assert_eq!((program.event.ticket, program.event.code), (ticket, expected));
+        assert_eq!(text_of(program.event.json), error);
     }
 
     let ticket = program.calls();
     program.now += 100;
     assert_eq!(program.run(), MCP_CLIENT_FAILED);
-    assert_eq!(program.event.ticket, ticket);
+    assert_eq!((program.event.ticket, program.event.failure), (ticket, MCP_FAILURE_TIMED_OUT));
+
+    program.written.clear();
+    let ticket = program.calls();
+    let line = format!(r#"{{"jsonrpc":"2.0","id":{},"result":1}}"#, program.id());
+    program.hears(&line, MCP_CLIENT_FAILED);
+    assert_eq!((program.event.ticket, program.event.failure), (ticket, MCP_FAILURE_INVALID));
+}
+
+#[test]
+fn failed_connection_has_its_reason() {
+    let error = r#"{"code":-1,"message":"no"}"#;
+    let old = r#"{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
+    for (response, failure, code, json) in [
+        (format!(r#""error":{error}"#), MCP_FAILURE_REFUSED, -1, error),
+        (r#""result":1"#.to_owned(), MCP_FAILURE_INVALID, 0, ""),
+        (format!(r#""result":{old}"#), MCP_FAILURE_NO_REVISION, 0, ""),
+    ] {
+        let mut program = Program::new(MCP_CONNECT_HANDSHAKE);
+        assert_eq!(program.run(), MCP_CLIENT_IO);
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{},{response}}}"#, program.id());
+        program.hears(&line, MCP_CLIENT_CONNECT_FAILED);
+        assert_eq!((program.event.failure, program.event.code), (failure, code));
+        assert_eq!(text_of(program.event.json), json);
+    }
+    let mut program = Program::new(MCP_CONNECT_HANDSHAKE);
+    assert_eq!(program.run(), MCP_CLIENT_IO);
+    unsafe { mcp_client_end_of_input(program.client) };
+    assert_eq!(program.run(), MCP_CLIENT_CONNECT_FAILED);
+    assert_eq!(program.event.failure, MCP_FAILURE_CLOSED);
 }
 
 #[test]

@@ -37,7 +37,7 @@ const fn tool(name: &'static CStr) -> mcp_tool_t {
 }
 
 pub(crate) fn text_of<'a>(text: mcp_text_t) -> &'a str {
-    unsafe { std::str::from_utf8(std::slice::from_raw_parts(text.text.cast(), text.length)) }.unwrap()
+    std::str::from_utf8(unsafe { crate::memory::slice(text.text.cast(), text.length) }.unwrap()).unwrap()
 }
 
 /// A C program: its server, the last event, the time, and the output of the server.
