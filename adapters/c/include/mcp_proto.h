@@ -92,7 +92,7 @@ enum mcp_status_t
   MCP_ERROR_NULL,
   // A text is not valid UTF-8.
   MCP_ERROR_UTF8,
-  // The configuration is not valid: for example, two tools have the same name.
+  // The configuration is not valid: for example, two tools have the same name, or a schema is not a JSON object.
   MCP_ERROR_CONFIG,
   // The receive buffer is smaller than the minimum.
   MCP_ERROR_RX_TOO_SMALL,
@@ -266,7 +266,7 @@ typedef struct mcp_feature_t mcp_feature_t;
 
 // A resource. All texts are UTF-8, and stay valid and unchanged as long as the server is used.
 typedef struct {
-  // The URI.
+  // The URI. The library does not check its syntax.
   const char *uri;
   // The name.
   const char *name;
@@ -331,16 +331,17 @@ typedef struct MCP_ALIGNED(8) {
 
 // A tool. All texts are UTF-8, and stay valid and unchanged as long as the server is used.
 typedef struct {
-  // The name: 1 to 128 characters. These are ASCII letters, digits, `_`, `-` and `.`.
+  // The name: 1 to 128 characters. These are ASCII letters, digits, `_`, `-` and `.`. The library does not check the
+  // characters.
   const char *name;
-  // The JSON Schema of the arguments, or NULL for any object. The library does not check arguments against the
-  // schema.
+  // The JSON Schema of the arguments, a JSON object, or NULL for any object. The library does not check arguments
+  // against the schema.
   const char *input_schema;
   // The description for the model, or NULL.
   const char *description;
   // The display name, or NULL.
   const char *title;
-  // The JSON Schema of structured results, or NULL.
+  // The JSON Schema of structured results, a JSON object, or NULL.
   const char *output_schema;
   // A sum of `MCP_TOOL_…`.
   uint32_t hints;

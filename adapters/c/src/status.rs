@@ -14,7 +14,7 @@ pub enum mcp_status_t {
     MCP_ERROR_NULL,
     /// A text is not valid UTF-8.
     MCP_ERROR_UTF8,
-    /// The configuration is not valid: for example, two tools have the same name.
+    /// The configuration is not valid: for example, two tools have the same name, or a schema is not a JSON object.
     MCP_ERROR_CONFIG,
     /// The receive buffer is smaller than the minimum.
     MCP_ERROR_RX_TOO_SMALL,

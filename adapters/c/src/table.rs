@@ -6,6 +6,7 @@
 
 use core::ffi::c_char;
 
+use mcp_proto::json::{Json, Kind};
 use mcp_proto::server::{Event, Feature, Resource, Tool};
 
 use crate::event::mcp_event_t;
@@ -26,16 +27,17 @@ pub const MCP_TOOL_CLOSED_WORLD: u32 = 8;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_tool_t {
-    /// The name: 1 to 128 characters. These are ASCII letters, digits, `_`, `-` and `.`.
+    /// The name: 1 to 128 characters. These are ASCII letters, digits, `_`, `-` and `.`. The library does not check the
+    /// characters.
     pub name: *const c_char,
-    /// The JSON Schema of the arguments, or NULL for any object. The library does not check arguments against the
-    /// schema.
+    /// The JSON Schema of the arguments, a JSON object, or NULL for any object. The library does not check arguments
+    /// against the schema.
     pub input_schema: *const c_char,
     /// The description for the model, or NULL.
     pub description: *const c_char,
     /// The display name, or NULL.
     pub title: *const c_char,
-    /// The JSON Schema of structured results, or NULL.
+    /// The JSON Schema of structured results, a JSON object, or NULL.
     pub output_schema: *const c_char,
     /// A sum of `MCP_TOOL_…`.
     pub hints: u32,
@@ -45,7 +47,7 @@ pub struct mcp_tool_t {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_resource_t {
-    /// The URI.
+    /// The URI. The library does not check its syntax.
     pub uri: *const c_char,
     /// The name.
     pub name: *const c_char,
@@ -118,7 +120,7 @@ impl Tables {
     /// # Errors
     /// `MCP_ERROR_NULL`: the array of a table is NULL although its `count` is not 0, a tool has no name, or a resource
     /// has no name or no URI. `MCP_ERROR_UTF8`: a text is not UTF-8. `MCP_ERROR_CONFIG`: two tools have the same name,
-    /// or two resources have the same URI.
+    /// two resources have the same URI, or a schema is not a JSON object.
     ///
     /// # Safety
     /// The pointers of the configuration and of its entries are NULL, or valid and unchanged for the life of the
@@ -136,6 +138,10 @@ impl Tables {
         for (index, entry) in tables.tools.iter().enumerate() {
             // SAFETY: the caller promises valid texts.
             is_new(tables.tool_index(unsafe { entry.tool() }?.name()), index)?;
+            for schema in [entry.input_schema, entry.output_schema] {
+                // SAFETY: the caller promises valid texts.
+                check_schema(unsafe { optional_string(schema) }?)?;
+            }
         }
         if let Some(resources) = tables.resources_feature {
             (resources.check)(&tables)?;
@@ -181,6 +187,13 @@ impl Tables {
 /// resource. `first` is the index of the first entry with this key.
 fn is_new(first: Option<usize>, index: usize) -> Result<(), mcp_status_t> {
     if first == Some(index) { Ok(()) } else { Err(mcp_status_t::MCP_ERROR_CONFIG) }
+}
+
+/// Fails if the schema is not a JSON object.
+fn check_schema(schema: Option<&str>) -> Result<(), mcp_status_t> {
+    let is_object =
+        |schema: &str| Json::parse(schema.as_bytes()).is_ok_and(|schema| schema.kind() == Kind::Object);
+    if schema.is_none_or(is_object) { Ok(()) } else { Err(mcp_status_t::MCP_ERROR_CONFIG) }
 }
 
 impl mcp_tool_t {

@@ -144,10 +144,19 @@ pub(crate) fn lend<T>(count: usize) -> *mut T {
 
 #[test]
 fn configuration_is_checked() {
+    let with_schema = |schema: &'static CStr| mcp_tool_t { input_schema: schema.as_ptr(), ..tool(c"a") };
     let two = [tool(c"a"), tool(c"a")];
     let nameless = [mcp_tool_t { name: ptr::null(), ..two[0] }];
     let not_utf8 = [mcp_tool_t { title: c"\xff".as_ptr(), ..two[0] }];
-    let cases: [(&[mcp_tool_t], usize, mcp_status_t); 6] = [
+    let schemas = [c"{", c"", c"[]", c"nope"].map(|schema| [with_schema(schema)]);
+    let output = [mcp_tool_t { output_schema: c"nope".as_ptr(), ..two[0] }];
+    let cases: [(&[mcp_tool_t], usize, mcp_status_t); 12] = [
+        (&[with_schema(c"{\"type\":\"object\"}")], 512, MCP_OK),
+        (&schemas[0], 512, MCP_ERROR_CONFIG),
+        (&schemas[1], 512, MCP_ERROR_CONFIG),
+        (&schemas[2], 512, MCP_ERROR_CONFIG),
+        (&schemas[3], 512, MCP_ERROR_CONFIG),
+        (&output, 512, MCP_ERROR_CONFIG),
         (&two[..1], 512, MCP_OK),
         (&two, 512, MCP_ERROR_CONFIG),
         (&nameless, 512, MCP_ERROR_NULL),
