@@ -80,7 +80,8 @@
 
 // The result of a function. A function that returns an error has had no effect, unless its description says otherwise.
 // The description also lists the errors of the function. In addition, any function may return `MCP_ERROR_NULL` if a
-// required pointer is NULL, and `MCP_ERROR_UTF8` if a text is not UTF-8.
+// required pointer is NULL, and `MCP_ERROR_UTF8` if a text is not UTF-8. A function that returns no status has no effect
+// on a NULL server or client: it returns 0 or no bytes, and a poll returns `MCP_EVENT_CLOSED` or `MCP_CLIENT_CLOSED`.
 enum mcp_status_t
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -527,7 +528,8 @@ mcp_status_t mcp_read_blob(mcp_call_t *call,
 // Initializes a client. To send requests, the client also needs `mcp_client_lend_slots`.
 //
 // The size of `rx` limits the length of a message from the server, and the size of `tx` the length of a message from
-// the client.
+// the client. In the revisions with a handshake, a request may have 232 bytes less than `tx`, because these bytes are
+// reserved for the client's responses to requests of the server.
 //
 // Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_NULL` also if
 // the client or a buffer is NULL; `MCP_ERROR_RX_TOO_SMALL`; `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must
@@ -581,7 +583,8 @@ mcp_client_event_kind_t mcp_client_poll(mcp_client_t *client,
 const uint8_t *mcp_client_output(mcp_client_t *client,
                                  size_t *length);
 
-// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll.
+// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll. A `count` larger
+// than the output means all bytes.
 //
 // Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has already reported sent
 // bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
@@ -611,7 +614,8 @@ size_t mcp_client_feed(mcp_client_t *client,
 uint8_t *mcp_client_input(mcp_client_t *client,
                           size_t *size);
 
-// Reports that `count` bytes were received into the space. Call this at most once after each poll.
+// Reports that `count` bytes were received into the space. Call this at most once after each poll. A `count` larger than
+// the space means the whole space.
 //
 // Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has already passed
 // received bytes after this poll, or another function has made the space invalid. The client then has not received
@@ -636,6 +640,13 @@ void mcp_client_end_of_input(mcp_client_t *client);
 // `client` is initialized.
 void mcp_client_shutdown(mcp_client_t *client,
                          uint64_t now);
+
+// Starts a new connection: drops the requests without events, the unsent output and a partial message of the old
+// connection. All tickets are invalid. The next polls connect to the server.
+//
+// # Safety
+// `client` is initialized.
+void mcp_client_reset(mcp_client_t *client);
 
 // Calls a tool, and writes the ticket of the request to `ticket`. `arguments` is the text of a JSON object, or NULL
 // for no arguments.
@@ -768,7 +779,8 @@ mcp_event_kind_t mcp_server_poll(mcp_server_t *server,
 const uint8_t *mcp_server_output(mcp_server_t *server,
                                  size_t *length);
 
-// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll.
+// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll. A `count` larger
+// than the output means all bytes.
 //
 // Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has already reported sent
 // bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
@@ -801,7 +813,8 @@ size_t mcp_server_feed(mcp_server_t *server,
 uint8_t *mcp_server_input(mcp_server_t *server,
                           size_t *size);
 
-// Reports that `count` bytes were received into the space. Call this at most once after each poll.
+// Reports that `count` bytes were received into the space. Call this at most once after each poll. A `count` larger than
+// the space means the whole space.
 //
 // Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has already passed received
 // bytes after this poll, or another function has made the space invalid. The server then has not received these bytes.

@@ -1,4 +1,4 @@
-//! Functions of a client: `mcp_client_…`.
+//! Functions of a client: `mcp_client_…`. The module `client_request` has those for requests.
 //!
 //! The storage works like the storage of a server (`server.rs`). The client borrows the configuration, and the bytes to
 //! move borrow the client. So no function creates a reference to the whole storage.
@@ -7,14 +7,12 @@
 use core::ffi::c_char;
 use core::mem;
 
-use mcp_proto::client::{Client, ClientConfig, Connect, Options, Slot};
-use mcp_proto::{Action, Millis, SendError, Ticket};
+use mcp_proto::client::{Client, ClientConfig, Connect, Slot};
+use mcp_proto::{Action, Millis};
 
 use crate::client_event::{mcp_client_event_kind_t, mcp_client_event_t, on_event};
-use crate::event::MCP_NO_TICKET;
 use crate::io::{Moves, deadline, end};
-use crate::memory::{check_not_null, filled, optional_string, slice, string, write};
-use crate::request::{from_c, to_c};
+use crate::memory::{check_not_null, filled, slice, string, write};
 use crate::status::mcp_status_t;
 
 /// The size of `mcp_client_t`, in words that have the size of a pointer. On bare metal, a client is smaller than on a
@@ -80,7 +78,8 @@ const _: () = assert!(align_of::<Slot>() <= align_of::<mcp_client_slot_t>());
 /// Initializes a client. To send requests, the client also needs `mcp_client_lend_slots`.
 ///
 /// The size of `rx` limits the length of a message from the server, and the size of `tx` the length of a message from
-/// the client.
+/// the client. In the revisions with a handshake, a request may have 232 bytes less than `tx`, because these bytes are
+/// reserved for the client's responses to requests of the server.
 ///
 /// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_NULL` also if
 /// the client or a buffer is NULL; `MCP_ERROR_RX_TOO_SMALL`; `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must
@@ -140,35 +139,49 @@ unsafe fn init(
 
 /// Overwrites the [`Moves`] of the last poll, which borrow the client, and returns the client.
 ///
+/// # Errors
+/// `MCP_ERROR_NULL`: `client` is NULL.
+///
 /// # Safety
-/// `client` points to an initialized client. The caller does not use the reference after the next call of a function
-/// that takes the client.
-unsafe fn machine(client: *mut mcp_client_t) -> &'static mut Client<'static> {
+/// `client` is NULL or points to an initialized client. The caller does not use the reference after the next call of a
+/// function that takes the client.
+pub(crate) unsafe fn machine(
+    client: *mut mcp_client_t,
+) -> Result<&'static mut Client<'static>, mcp_status_t> {
+    check_not_null(client)?;
     let storage = client.cast::<Storage>();
     // SAFETY: the client is initialized. The old `Moves` are overwritten without being read or dropped.
     unsafe {
         (&raw mut (*storage).moves).write(Moves::default());
-        &mut (*storage).client
+        Ok(&mut (*storage).client)
     }
 }
 
 /// Returns the [`Moves`] of the last poll. They move no bytes if that poll did not return `MCP_CLIENT_IO`, or if
 /// [`machine`] has overwritten them.
 ///
-/// # Safety
-/// `client` points to an initialized client. The calling function does not keep the reference after returning.
-unsafe fn moves<'a>(client: *mut mcp_client_t) -> &'a mut Moves<'static> {
-    // SAFETY: the client is initialized, and nothing else refers to the field `moves`.
-    unsafe { &mut (*client.cast::<Storage>()).moves }
-}
-
-/// Returns the flag `ended`.
+/// # Errors
+/// `MCP_ERROR_NULL`: `client` is NULL.
 ///
 /// # Safety
-/// `client` points to an initialized client. The calling function does not keep the reference after returning.
-unsafe fn ended<'a>(client: *mut mcp_client_t) -> &'a mut bool {
+/// `client` is NULL or points to an initialized client. The calling function does not keep the reference after
+/// returning.
+unsafe fn moves<'a>(client: *mut mcp_client_t) -> Result<&'a mut Moves<'static>, mcp_status_t> {
+    check_not_null(client)?;
+    // SAFETY: the client is initialized, and nothing else refers to the field `moves`.
+    Ok(unsafe { &mut (*client.cast::<Storage>()).moves })
+}
+
+/// Sets the flag `ended`, and returns the old value. Does nothing if `client` is NULL.
+///
+/// # Safety
+/// `client` is NULL or points to an initialized client.
+unsafe fn replace_ended(client: *mut mcp_client_t, ended: bool) -> bool {
+    if client.is_null() {
+        return false;
+    }
     // SAFETY: the client is initialized, and nothing else refers to the field `ended`.
-    unsafe { &mut (*client.cast::<Storage>()).ended }
+    mem::replace(unsafe { &mut (*client.cast::<Storage>()).ended }, ended)
 }
 
 /// Lends storage for requests in flight. Call this before the first poll.
@@ -193,13 +206,13 @@ pub unsafe extern "C" fn mcp_client_lend_slots(
     // fit.
     let lent = unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
     let (Ok(slots), Ok(text)) = lent else { return mcp_status_t::MCP_ERROR_NULL };
-    // SAFETY: the client is initialized. `read` moves the client out, and `write` moves the client back. `in_flight`
-    // does not unwind.
-    unsafe {
-        let place: *mut Client<'static> = machine(client);
+    // SAFETY: the client is NULL or initialized. `read` moves the client out, and `write` moves the client back.
+    // `in_flight` does not unwind.
+    let lent = unsafe { machine(client) }.map(|client| unsafe {
+        let place: *mut Client<'static> = client;
         place.write(place.read().in_flight(slots, text));
-    }
-    mcp_status_t::MCP_OK
+    });
+    lent.into()
 }
 
 /// Advances the client. Returns the kind of the event, and writes the whole event to `event`.
@@ -214,33 +227,53 @@ pub unsafe extern "C" fn mcp_client_poll(
     now: u64,
     event: *mut mcp_client_event_t,
 ) -> mcp_client_event_kind_t {
-    let mut out = mcp_client_event_t::EMPTY;
+    let kind = mcp_client_event_kind_t::MCP_CLIENT_CLOSED;
+    let mut out = mcp_client_event_t { kind, ..mcp_client_event_t::EMPTY };
+    // SAFETY: the client is NULL or initialized. The caller promises NULL or space for an event.
+    unsafe {
+        // The only error is that the client is NULL.
+        _ = poll(client, Millis(now), &mut out);
+        write(event, out);
+    }
+    out.kind
+}
+
+/// Advances the client, and writes the event to `out`.
+///
+/// # Errors
+/// `MCP_ERROR_NULL`: `client` is NULL. `out` is unchanged.
+///
+/// # Safety
+/// `client` is NULL or points to an initialized client.
+unsafe fn poll(
+    client: *mut mcp_client_t,
+    now: Millis,
+    out: &mut mcp_client_event_t,
+) -> Result<(), mcp_status_t> {
     loop {
-        // SAFETY: the client is initialized. The reference of the previous iteration has no later use.
-        match unsafe { machine(client) }.poll(Millis(now)) {
+        // SAFETY: the client is NULL or initialized. The reference of the previous iteration has no later use.
+        match unsafe { machine(client) }?.poll(now) {
             // SAFETY: the client is initialized.
-            Action::Io(io) if mem::take(unsafe { ended(client) }) => {
+            Action::Io(io) if unsafe { replace_ended(client, false) } => {
                 end(io);
                 continue;
             }
             Action::Io(io) => {
                 (out.kind, out.deadline) = (mcp_client_event_kind_t::MCP_CLIENT_IO, deadline(&io));
                 // SAFETY: the client is initialized.
-                unsafe { *moves(client) = Moves::new(io) };
+                unsafe { *moves(client)? = Moves::new(io) };
             }
-            Action::Closed => out.kind = mcp_client_event_kind_t::MCP_CLIENT_CLOSED,
+            Action::Closed => {}
             Action::Event => {
+                out.kind = mcp_client_event_kind_t::MCP_CLIENT_OTHER;
                 // SAFETY: the client is initialized. The reference for `poll` has no later use.
-                if let Some(event) = unsafe { machine(client) }.event() {
-                    on_event(event, &mut out);
+                if let Some(event) = unsafe { machine(client) }?.event() {
+                    on_event(event, out);
                 }
             }
         }
-        break;
+        return Ok(());
     }
-    // SAFETY: the caller promises space for an event.
-    unsafe { write(event, out) };
-    out.kind
 }
 
 /// Returns the bytes to send, and writes their number to `length`. Call this after `MCP_CLIENT_IO`.
@@ -253,14 +286,15 @@ pub unsafe extern "C" fn mcp_client_poll(
 /// `client` is initialized. `length` points to a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_output(client: *mut mcp_client_t, length: *mut usize) -> *const u8 {
-    // SAFETY: the client is initialized.
-    let output = unsafe { moves(client) }.output();
+    // SAFETY: the client is NULL or initialized.
+    let output = unsafe { moves(client) }.map_or(&[][..], |moves| moves.output());
     // SAFETY: the caller promises space for the length.
     unsafe { write(length, output.len()) };
     output.as_ptr()
 }
 
-/// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll.
+/// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll. A `count` larger
+/// than the output means all bytes.
 ///
 /// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has already reported sent
 /// bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
@@ -270,8 +304,8 @@ pub unsafe extern "C" fn mcp_client_output(client: *mut mcp_client_t, length: *m
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_consumed(client: *mut mcp_client_t, count: usize) -> mcp_status_t {
-    // SAFETY: the client is initialized.
-    unsafe { moves(client) }.consumed(count)
+    // SAFETY: the client is NULL or initialized.
+    unsafe { moves(client) }.map_or_else(|status| status, |moves| moves.consumed(count))
 }
 
 /// Passes received bytes to the client after `MCP_CLIENT_IO`. Call this at most once after each poll. Returns the
@@ -281,8 +315,9 @@ pub unsafe extern "C" fn mcp_client_consumed(client: *mut mcp_client_t, count: u
 /// `client` is initialized. `bytes` points to `count` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_feed(client: *mut mcp_client_t, bytes: *const u8, count: usize) -> usize {
-    // SAFETY: the client is initialized. The caller promises `count` bytes.
-    unsafe { moves(client).feed(slice(bytes, count).unwrap_or_default()) }
+    // SAFETY: the client is NULL or initialized. The caller promises `count` bytes.
+    let (moves, bytes) = unsafe { (moves(client), slice(bytes, count).unwrap_or_default()) };
+    moves.map_or(0, |moves| moves.feed(bytes))
 }
 
 /// Returns the space for received bytes, and writes its size to `size`. This function is the alternative to
@@ -294,14 +329,15 @@ pub unsafe extern "C" fn mcp_client_feed(client: *mut mcp_client_t, bytes: *cons
 /// only until `mcp_client_filled`, the next poll, or a function that invalidates the space.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_input(client: *mut mcp_client_t, size: *mut usize) -> *mut u8 {
-    // SAFETY: the client is initialized.
-    let input = unsafe { moves(client) }.input();
+    // SAFETY: the client is NULL or initialized.
+    let input = unsafe { moves(client) }.map_or(&mut [][..], Moves::input);
     // SAFETY: the caller promises space for the size.
     unsafe { write(size, input.len()) };
     input.as_mut_ptr()
 }
 
-/// Reports that `count` bytes were received into the space. Call this at most once after each poll.
+/// Reports that `count` bytes were received into the space. Call this at most once after each poll. A `count` larger than
+/// the space means the whole space.
 ///
 /// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has already passed
 /// received bytes after this poll, or another function has made the space invalid. The client then has not received
@@ -311,8 +347,8 @@ pub unsafe extern "C" fn mcp_client_input(client: *mut mcp_client_t, size: *mut 
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_filled(client: *mut mcp_client_t, count: usize) -> mcp_status_t {
-    // SAFETY: the client is initialized.
-    unsafe { moves(client) }.filled(count)
+    // SAFETY: the client is NULL or initialized.
+    unsafe { moves(client) }.map_or_else(|status| status, |moves| moves.filled(count))
 }
 
 /// Reports the end of the input. The next polls handle the received messages and fail the requests in flight, and then
@@ -322,8 +358,8 @@ pub unsafe extern "C" fn mcp_client_filled(client: *mut mcp_client_t, count: usi
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_end_of_input(client: *mut mcp_client_t) {
-    // SAFETY: the client is initialized.
-    unsafe { *ended(client) = true };
+    // SAFETY: the client is NULL or initialized.
+    unsafe { replace_ended(client, true) };
 }
 
 /// Ends the connection. The next polls fail the requests in flight, and then return `MCP_CLIENT_CLOSED` when the output
@@ -333,149 +369,20 @@ pub unsafe extern "C" fn mcp_client_end_of_input(client: *mut mcp_client_t) {
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_shutdown(client: *mut mcp_client_t, now: u64) {
-    // SAFETY: the client is initialized.
-    unsafe { machine(client) }.shutdown(Millis(now));
+    // SAFETY: the client is NULL or initialized.
+    _ = unsafe { machine(client) }.map(|client| client.shutdown(Millis(now)));
 }
 
-/// Calls a tool, and writes the ticket of the request to `ticket`. `arguments` is the text of a JSON object, or NULL
-/// for no arguments.
-///
-/// Unless the program cancels the request, it ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or
-/// `MCP_CLIENT_FAILED` that has this ticket. `MCP_CLIENT_INPUT_REQUIRED` does not end the request. `timeout` is in
-/// milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the request fails after ten minutes
-/// in total.
-///
-/// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`, and after the connection has begun to end;
-/// `MCP_ERROR_UNSUPPORTED` if the server does not declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY`
-/// if the transmit buffer has too little space: try again after `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the
-/// request is larger than the transmit buffer, or the arguments are not a JSON object. After an error, `ticket` is
-/// `MCP_NO_TICKET`.
-///
-/// # Safety
-/// `client` is initialized. `name` is a string. `arguments` is a string or NULL. `ticket` points to a ticket.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcp_client_call_tool(
-    client: *mut mcp_client_t,
-    name: *const c_char,
-    arguments: *const c_char,
-    timeout: u64,
-    ticket: *mut u64,
-) -> mcp_status_t {
-    // SAFETY: the caller promises that `name` is a string, and `arguments` a string or NULL.
-    let sent =
-        check_not_null(ticket).and_then(|()| unsafe { Ok((string(name)?, optional_string(arguments)?)) });
-    let sent = sent.map(|(name, arguments)| {
-        // SAFETY: the client is initialized.
-        unsafe { machine(client) }.call_json(
-            name,
-            arguments.unwrap_or("{}"),
-            options(timeout).with_progress(),
-        )
-    });
-    // SAFETY: the caller promises space for a ticket.
-    unsafe { finish(sent, ticket) }
-}
-
-/// Reads a resource, and writes the ticket of the request to `ticket`. The result has the member `contents`.
-///
-/// The client requests no progress. The timeout, the other events and the errors are those of `mcp_client_call_tool`,
-/// except that `MCP_ERROR_UNSUPPORTED` means that the server does not declare resources.
-///
-/// # Safety
-/// `client` is initialized. `uri` is a string. `ticket` points to a ticket.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcp_client_read_resource(
-    client: *mut mcp_client_t,
-    uri: *const c_char,
-    timeout: u64,
-    ticket: *mut u64,
-) -> mcp_status_t {
-    // SAFETY: the caller promises a string.
-    let uri = check_not_null(ticket).and_then(|()| unsafe { string(uri) });
-    // SAFETY: the client is initialized.
-    let sent = uri.map(|uri| unsafe { machine(client) }.read_resource(uri, options(timeout)));
-    // SAFETY: the caller promises space for a ticket.
-    unsafe { finish(sent, ticket) }
-}
-
-/// Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`.
-///
-/// Pass the same name and arguments, because the client does not store them. The client adds the state that the server
-/// sent. The ticket stays the same. The timeout starts again, but the total of ten minutes continues.
-///
-/// Errors: `MCP_ERROR_GONE` if the request has ended, or the server requires no input for it; `MCP_ERROR_NOT_CONNECTED`
-/// after the connection has begun to end; `MCP_ERROR_BUSY` if the transmit buffer has too little space: try again after
-/// `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool call, is larger than the transmit buffer, or
-/// has arguments that are not a JSON object.
-///
-/// # Safety
-/// `client` is initialized. `name` is a string. `arguments` is a string or NULL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcp_client_resume_tool(
-    client: *mut mcp_client_t,
-    ticket: u64,
-    name: *const c_char,
-    arguments: *const c_char,
-) -> mcp_status_t {
-    // SAFETY: the caller promises that `name` is a string, and `arguments` a string or NULL.
-    match unsafe { string(name).and_then(|name| Ok((name, optional_string(arguments)?))) } {
-        Ok((name, arguments)) => {
-            // SAFETY: the client is initialized.
-            let client = unsafe { machine(client) };
-            client.resume_call_json(from_c(ticket), name, arguments.unwrap_or("{}"), |_| {}).into()
-        }
-        Err(status) => status,
-    }
-}
-
-/// Sends a request of `mcp_client_read_resource` again, after `MCP_CLIENT_INPUT_REQUIRED`. Pass the same URI.
-///
-/// The errors are those of `mcp_client_resume_tool`, except that `MCP_ERROR_UNWRITABLE` means that the request does not
-/// read a resource, or is larger than the transmit buffer.
-///
-/// # Safety
-/// `client` is initialized. `uri` is a string.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcp_client_resume_resource(
-    client: *mut mcp_client_t,
-    ticket: u64,
-    uri: *const c_char,
-) -> mcp_status_t {
-    // SAFETY: the caller promises a string.
-    match unsafe { string(uri) } {
-        Ok(uri) => {
-            // SAFETY: the client is initialized.
-            let client = unsafe { machine(client) };
-            client.resume_read(from_c(ticket), uri, |_| {}).into()
-        }
-        Err(status) => status,
-    }
-}
-
-/// Cancels a request. The request has no further events. If the transmit buffer has too little space for the
-/// cancellation, the client sends it later, and the request keeps its slot until then.
-///
-/// Errors: `MCP_ERROR_GONE` if the request has ended.
+/// Starts a new connection: drops the requests without events, the unsent output and a partial message of the old
+/// connection. All tickets are invalid. The next polls connect to the server.
 ///
 /// # Safety
 /// `client` is initialized.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcp_client_cancel(client: *mut mcp_client_t, ticket: u64) -> mcp_status_t {
-    // SAFETY: the client is initialized.
-    unsafe { machine(client) }.cancel(from_c(ticket), "").into()
-}
-
-fn options(timeout: u64) -> Options<'static> {
-    if timeout == 0 { Options::DEFAULT } else { Options::DEFAULT.timeout(Millis(timeout)) }
-}
-
-/// Writes the ticket of the request, or `MCP_NO_TICKET` if the request was not sent. Returns the status.
-///
-/// # Safety
-/// `ticket` is NULL, or points to space for a ticket.
-unsafe fn finish(sent: Result<Result<Ticket, SendError>, mcp_status_t>, ticket: *mut u64) -> mcp_status_t {
-    let sent = sent.and_then(|sent| sent.map_err(mcp_status_t::from));
-    // SAFETY: the caller promises NULL or space for a ticket.
-    unsafe { write(ticket, sent.map_or(MCP_NO_TICKET, to_c)) };
-    mcp_status_t::from(sent.map(|_| ()))
+pub unsafe extern "C" fn mcp_client_reset(client: *mut mcp_client_t) {
+    // SAFETY: the client is NULL or initialized.
+    unsafe {
+        replace_ended(client, false);
+        _ = machine(client).map(Client::reset);
+    }
 }

@@ -7,6 +7,7 @@ use crate::client::*;
 use crate::client_event::mcp_client_event_kind_t::{self, *};
 use crate::client_event::mcp_client_event_t;
 use crate::client_event::mcp_failure_t::*;
+use crate::client_request::*;
 use crate::event::MCP_NO_TICKET;
 use crate::status::mcp_status_t::*;
 use crate::tests::{lend, text_of};
@@ -195,6 +196,45 @@ fn failed_connection_has_its_reason() {
     unsafe { mcp_client_end_of_input(program.client) };
     assert_eq!(program.run(), MCP_CLIENT_CONNECT_FAILED);
     assert_eq!(program.event.failure, MCP_FAILURE_CLOSED);
+}
+
+#[test]
+fn reset_client_connects_again() {
+    let mut program = Program::connected();
+    let old = program.calls();
+    unsafe { mcp_client_end_of_input(program.client) };
+    unsafe { mcp_client_reset(program.client) };
+    program.written.clear();
+    assert_eq!(program.run(), MCP_CLIENT_IO);
+    let result = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+    let line = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, program.id());
+    program.hears(&line, MCP_CLIENT_CONNECTED);
+    assert_eq!(unsafe { mcp_client_cancel(program.client, old) }, MCP_ERROR_GONE);
+    assert_ne!(program.calls(), old);
+}
+
+#[test]
+fn null_client_has_no_effect() {
+    let (none, mut size, mut ticket, name) = (ptr::null_mut(), 1, 1, c"add".as_ptr());
+    let mut event = mcp_client_event_t::EMPTY;
+    unsafe {
+        assert_eq!(mcp_client_poll(none, 0, &mut event), MCP_CLIENT_CLOSED);
+        assert_eq!((mcp_client_output(none, &mut size).is_null(), size), (false, 0));
+        assert_eq!((mcp_client_input(none, &mut size).is_null(), size), (false, 0));
+        assert_eq!(mcp_client_feed(none, b"\n".as_ptr(), 1), 0);
+        assert_eq!(mcp_client_consumed(none, 0), MCP_ERROR_NULL);
+        assert_eq!(mcp_client_filled(none, 0), MCP_ERROR_NULL);
+        assert_eq!(mcp_client_lend_slots(none, lend(1), 1, lend(16), 16), MCP_ERROR_NULL);
+        assert_eq!(mcp_client_call_tool(none, name, ptr::null(), 0, &mut ticket), MCP_ERROR_NULL);
+        assert_eq!(mcp_client_read_resource(none, name, 0, &mut ticket), MCP_ERROR_NULL);
+        assert_eq!(mcp_client_resume_tool(none, 1, name, ptr::null()), MCP_ERROR_NULL);
+        assert_eq!(mcp_client_resume_resource(none, 1, name), MCP_ERROR_NULL);
+        assert_eq!(mcp_client_cancel(none, 1), MCP_ERROR_NULL);
+        mcp_client_end_of_input(none);
+        mcp_client_shutdown(none, 0);
+        mcp_client_reset(none);
+    }
+    assert_eq!((event.kind, ticket), (MCP_CLIENT_CLOSED, MCP_NO_TICKET));
 }
 
 #[test]

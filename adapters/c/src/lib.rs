@@ -7,7 +7,7 @@
 //! # Unsafe code
 //! C passes pointers, so the functions for C need `unsafe` code. No other library of the project has such code. Besides
 //! the tests, only these modules allow `unsafe` code: [`memory`] (pointers of C), [`table`] (tables of C), [`server`],
-//! [`client`], [`call`], [`value`] (functions for C) and [`mod@panic`].
+//! [`client`], [`client_request`], [`call`], [`value`] (functions for C) and [`mod@panic`].
 //!
 //! # Panics
 //! No function panics on purpose, and the images of the examples contain no code that panics. Nothing unwinds into C.
@@ -23,6 +23,7 @@
 pub mod call;
 pub mod client;
 pub mod client_event;
+pub mod client_request;
 #[cfg(test)]
 mod client_tests;
 pub mod event;

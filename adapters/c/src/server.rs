@@ -15,7 +15,7 @@ use mcp_proto::{Action, Millis, Server};
 
 use crate::event::{mcp_call_t, mcp_event_kind_t, mcp_event_t};
 use crate::io::{Moves, deadline, end};
-use crate::memory::{filled, optional_string, slice, string, write};
+use crate::memory::{check_not_null, filled, optional_string, slice, string, write};
 use crate::request::{Current, from_c, on_event, on_resource_event};
 use crate::status::mcp_status_t;
 use crate::table::{Tables, mcp_feature_t, mcp_server_config_t};
@@ -148,35 +148,59 @@ unsafe fn init(
 
 /// Overwrites the current value, which borrows the server, and returns the server.
 ///
+/// # Errors
+/// `MCP_ERROR_NULL`: `server` is NULL.
+///
 /// # Safety
-/// `server` points to an initialized server. The caller does not use the reference after the next call of a function
-/// that takes the server.
-unsafe fn machine(server: *mut mcp_server_t) -> &'static mut Server<'static> {
+/// `server` is NULL or points to an initialized server. The caller does not use the reference after the next call of a
+/// function that takes the server.
+unsafe fn machine(server: *mut mcp_server_t) -> Result<&'static mut Server<'static>, mcp_status_t> {
+    check_not_null(server)?;
     let storage = server.cast::<Storage>();
     // SAFETY: the server is initialized. The old value is overwritten without being read or dropped.
     unsafe {
         (&raw mut (*storage).current).write(Current::Nothing);
-        &mut (*storage).server
+        Ok(&mut (*storage).server)
     }
 }
 
 /// Returns the [`Current`] value that the last poll or `mcp_server_resume` stored. The value is [`Current::Nothing`]
 /// before the first poll, and after another function has consumed or overwritten the stored value.
 ///
-/// # Safety
-/// `server` points to an initialized server. The calling function does not keep the reference after returning.
-unsafe fn current<'a>(server: *mut mcp_server_t) -> &'a mut Current<'static> {
-    // SAFETY: the server is initialized, and the value of `current` does not refer to itself.
-    unsafe { &mut (*server.cast::<Storage>()).current }
-}
-
-/// Returns the flag `ended`.
+/// # Errors
+/// `MCP_ERROR_NULL`: `server` is NULL.
 ///
 /// # Safety
-/// `server` points to an initialized server. The calling function does not keep the reference after returning.
-unsafe fn ended<'a>(server: *mut mcp_server_t) -> &'a mut bool {
+/// `server` is NULL or points to an initialized server. The calling function does not keep the reference after
+/// returning.
+unsafe fn current<'a>(server: *mut mcp_server_t) -> Result<&'a mut Current<'static>, mcp_status_t> {
+    check_not_null(server)?;
+    // SAFETY: the server is initialized, and the value of `current` does not refer to itself.
+    Ok(unsafe { &mut (*server.cast::<Storage>()).current })
+}
+
+/// Returns the bytes to move: [`Current::moves`].
+///
+/// # Errors
+/// `MCP_ERROR_NULL`: `server` is NULL. `MCP_ERROR_SEQUENCE`: no bytes can move now.
+///
+/// # Safety
+/// The requirements of [`current`].
+unsafe fn moves<'a>(server: *mut mcp_server_t) -> Result<&'a mut Moves<'static>, mcp_status_t> {
+    // SAFETY: the caller promises the same requirements.
+    unsafe { current(server) }?.moves().ok_or(mcp_status_t::MCP_ERROR_SEQUENCE)
+}
+
+/// Sets the flag `ended`, and returns the old value. Does nothing if `server` is NULL.
+///
+/// # Safety
+/// `server` is NULL or points to an initialized server.
+unsafe fn replace_ended(server: *mut mcp_server_t, ended: bool) -> bool {
+    if server.is_null() {
+        return false;
+    }
     // SAFETY: the server is initialized, and nothing else refers to the field `ended`.
-    unsafe { &mut (*server.cast::<Storage>()).ended }
+    mem::replace(unsafe { &mut (*server.cast::<Storage>()).ended }, ended)
 }
 
 /// Stores the current value for the next function calls of C, and returns a pointer to the value. If the value is a
@@ -215,8 +239,11 @@ pub unsafe extern "C" fn mcp_server_lend_slots(
     // SAFETY: the caller promises valid arrays. A slot of the core is not larger than a `mcp_slot_t`, so `count` slots
     // fit.
     match unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) } {
-        // SAFETY: the server is initialized.
-        (Ok(slots), Ok(text)) => unsafe { machine(server) }.set_in_flight(slots, text).into(),
+        (Ok(slots), Ok(text)) => {
+            // SAFETY: the server is NULL or initialized.
+            let lent = unsafe { machine(server) }.and_then(|server| Ok(server.set_in_flight(slots, text)?));
+            lent.into()
+        }
         _ => mcp_status_t::MCP_ERROR_NULL,
     }
 }
@@ -234,12 +261,29 @@ pub unsafe extern "C" fn mcp_server_poll(
     now: u64,
     event: *mut mcp_event_t,
 ) -> mcp_event_kind_t {
-    let mut out = mcp_event_t::EMPTY;
+    let mut out = mcp_event_t { kind: mcp_event_kind_t::MCP_EVENT_CLOSED, ..mcp_event_t::EMPTY };
+    // SAFETY: the server is NULL or initialized. The caller promises NULL or space for an event.
+    unsafe {
+        // The only error is that the server is NULL.
+        _ = poll(server, Millis(now), &mut out);
+        write(event, out);
+    }
+    out.kind
+}
+
+/// Advances the server, and writes the event to `out`.
+///
+/// # Errors
+/// `MCP_ERROR_NULL`: `server` is NULL. `out` is unchanged.
+///
+/// # Safety
+/// `server` is NULL or points to an initialized server.
+unsafe fn poll(server: *mut mcp_server_t, now: Millis, out: &mut mcp_event_t) -> Result<(), mcp_status_t> {
     let next = loop {
-        // SAFETY: the server is initialized. The reference of the previous iteration has no later use.
-        match unsafe { machine(server) }.poll(Millis(now)) {
+        // SAFETY: the server is NULL or initialized. The reference of the previous iteration has no later use.
+        match unsafe { machine(server) }?.poll(now) {
             // SAFETY: the server is initialized.
-            Action::Io(io) if mem::take(unsafe { ended(server) }) => {
+            Action::Io(io) if unsafe { replace_ended(server, false) } => {
                 end(io);
                 continue;
             }
@@ -248,27 +292,23 @@ pub unsafe extern "C" fn mcp_server_poll(
                 break Current::Moves(Moves::new(io));
             }
             Action::Event => {}
-            Action::Closed => {
-                out.kind = mcp_event_kind_t::MCP_EVENT_CLOSED;
-                break Current::Nothing;
-            }
+            Action::Closed => break Current::Nothing,
         }
         // SAFETY: the server is initialized. After `init`, no function changes the tables.
-        let (server, tables) = unsafe { (machine(server), &(*server.cast::<Storage>()).tables) };
-        if let Some(next) = server.event().and_then(|event| on_event(event, tables, &mut out)) {
+        let (server, tables) = unsafe { (machine(server)?, &(*server.cast::<Storage>()).tables) };
+        if let Some(next) = server.event().and_then(|event| on_event(event, tables, out)) {
             break next;
         }
     };
-    // SAFETY: the server is initialized. The caller promises space for an event.
+    // SAFETY: the server is initialized.
     unsafe {
         out.call = set_current(server, next);
-        current(server).describe(&mut out);
-        if !matches!(out.kind, mcp_event_kind_t::MCP_EVENT_CALL | mcp_event_kind_t::MCP_EVENT_READ) {
-            out.call = ptr::null_mut();
-        }
-        write(event, out);
+        current(server)?.describe(out);
     }
-    out.kind
+    if !matches!(out.kind, mcp_event_kind_t::MCP_EVENT_CALL | mcp_event_kind_t::MCP_EVENT_READ) {
+        out.call = ptr::null_mut();
+    }
+    Ok(())
 }
 
 /// Returns the bytes to send, and writes their number to `length`. Call this after `MCP_EVENT_IO`.
@@ -281,14 +321,15 @@ pub unsafe extern "C" fn mcp_server_poll(
 /// `server` is initialized. `length` points to a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_output(server: *mut mcp_server_t, length: *mut usize) -> *const u8 {
-    // SAFETY: the server is initialized.
-    let output = unsafe { current(server) }.moves().map_or(&[][..], |moves| moves.output());
+    // SAFETY: the server is NULL or initialized.
+    let output = unsafe { moves(server) }.map_or(&[][..], |moves| moves.output());
     // SAFETY: the caller promises space for the length.
     unsafe { write(length, output.len()) };
     output.as_ptr()
 }
 
-/// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll.
+/// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll. A `count` larger
+/// than the output means all bytes.
 ///
 /// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has already reported sent
 /// bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
@@ -298,8 +339,8 @@ pub unsafe extern "C" fn mcp_server_output(server: *mut mcp_server_t, length: *m
 /// `server` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_consumed(server: *mut mcp_server_t, count: usize) -> mcp_status_t {
-    // SAFETY: the server is initialized.
-    unsafe { current(server) }.moves().map_or(mcp_status_t::MCP_ERROR_SEQUENCE, |moves| moves.consumed(count))
+    // SAFETY: the server is NULL or initialized.
+    unsafe { moves(server) }.map_or_else(|status| status, |moves| moves.consumed(count))
 }
 
 /// Passes received bytes to the server after `MCP_EVENT_IO`. Call this at most once after each poll. Returns the number
@@ -312,9 +353,9 @@ pub unsafe extern "C" fn mcp_server_consumed(server: *mut mcp_server_t, count: u
 /// `server` is initialized. `bytes` points to `count` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_feed(server: *mut mcp_server_t, bytes: *const u8, count: usize) -> usize {
-    // SAFETY: the server is initialized. The caller promises `count` bytes.
-    let (current, bytes) = unsafe { (current(server), slice(bytes, count).unwrap_or_default()) };
-    current.moves().map_or(0, |moves| moves.feed(bytes))
+    // SAFETY: the server is NULL or initialized. The caller promises `count` bytes.
+    let (moves, bytes) = unsafe { (moves(server), slice(bytes, count).unwrap_or_default()) };
+    moves.map_or(0, |moves| moves.feed(bytes))
 }
 
 /// Returns the space for received bytes, and writes its size to `size`. This function is the alternative to
@@ -326,14 +367,15 @@ pub unsafe extern "C" fn mcp_server_feed(server: *mut mcp_server_t, bytes: *cons
 /// only until `mcp_server_filled`, the next poll, or a function that invalidates the space.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server_t, size: *mut usize) -> *mut u8 {
-    // SAFETY: the server is initialized.
-    let input = unsafe { current(server) }.moves().map_or(&mut [][..], |moves| moves.input());
+    // SAFETY: the server is NULL or initialized.
+    let input = unsafe { moves(server) }.map_or(&mut [][..], |moves| moves.input());
     // SAFETY: the caller promises space for the size.
     unsafe { write(size, input.len()) };
     input.as_mut_ptr()
 }
 
-/// Reports that `count` bytes were received into the space. Call this at most once after each poll.
+/// Reports that `count` bytes were received into the space. Call this at most once after each poll. A `count` larger than
+/// the space means the whole space.
 ///
 /// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has already passed received
 /// bytes after this poll, or another function has made the space invalid. The server then has not received these bytes.
@@ -342,8 +384,8 @@ pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server_t, size: *mut 
 /// `server` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_filled(server: *mut mcp_server_t, count: usize) -> mcp_status_t {
-    // SAFETY: the server is initialized.
-    unsafe { current(server) }.moves().map_or(mcp_status_t::MCP_ERROR_SEQUENCE, |moves| moves.filled(count))
+    // SAFETY: the server is NULL or initialized.
+    unsafe { moves(server) }.map_or_else(|status| status, |moves| moves.filled(count))
 }
 
 /// Reports the end of the input. For at most two seconds, the server waits until the deferred requests have responses.
@@ -354,8 +396,8 @@ pub unsafe extern "C" fn mcp_server_filled(server: *mut mcp_server_t, count: usi
 /// `server` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_end_of_input(server: *mut mcp_server_t) {
-    // SAFETY: the server is initialized.
-    unsafe { *ended(server) = true };
+    // SAFETY: the server is NULL or initialized.
+    unsafe { replace_ended(server, true) };
 }
 
 /// Starts a new connection: drops the requests, the received input and the unsent output of the old connection. All
@@ -365,10 +407,10 @@ pub unsafe extern "C" fn mcp_server_end_of_input(server: *mut mcp_server_t) {
 /// `server` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_reset(server: *mut mcp_server_t) {
-    // SAFETY: the server is initialized.
+    // SAFETY: the server is NULL or initialized.
     unsafe {
-        *ended(server) = false;
-        machine(server).reset();
+        replace_ended(server, false);
+        _ = machine(server).map(Server::reset);
     }
 }
 
@@ -388,18 +430,29 @@ pub unsafe extern "C" fn mcp_server_resume(
     ticket: u64,
     call: *mut *mut mcp_call_t,
 ) -> mcp_status_t {
-    if call.is_null() {
-        return mcp_status_t::MCP_ERROR_NULL;
+    // SAFETY: the server is NULL or initialized. The caller promises NULL or space for a pointer.
+    unsafe { resume(server, ticket, call) }.into()
+}
+
+/// Stores a deferred request as the current value, and writes its handle to `call`.
+///
+/// # Safety
+/// `server` is NULL or points to an initialized server. `call` is NULL or points to space for a pointer.
+unsafe fn resume(
+    server: *mut mcp_server_t,
+    ticket: u64,
+    call: *mut *mut mcp_call_t,
+) -> Result<(), mcp_status_t> {
+    check_not_null(call)?;
+    // SAFETY: the server is NULL or initialized.
+    if unsafe { current(server) }?.is_open_request() {
+        return Err(mcp_status_t::MCP_ERROR_SEQUENCE);
     }
     // SAFETY: the server is initialized.
-    if unsafe { current(server) }.is_open_request() {
-        return mcp_status_t::MCP_ERROR_SEQUENCE;
-    }
-    // SAFETY: the server is initialized.
-    mcp_status_t::from(unsafe { machine(server) }.reply(from_c(ticket)).map(|reply| {
-        // SAFETY: the server is initialized. The caller promises space for a pointer.
-        unsafe { write(call, set_current(server, Current::Deferred(reply))) }
-    }))
+    let reply = unsafe { machine(server) }?.reply(from_c(ticket))?;
+    // SAFETY: the server is initialized. The caller promises space for a pointer.
+    unsafe { write(call, set_current(server, Current::Deferred(reply))) };
+    Ok(())
 }
 
 /// Returns a short English text for a status.

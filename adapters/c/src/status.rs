@@ -4,7 +4,8 @@ use mcp_proto::{ConfigError, SendError};
 
 /// The result of a function. A function that returns an error has had no effect, unless its description says otherwise.
 /// The description also lists the errors of the function. In addition, any function may return `MCP_ERROR_NULL` if a
-/// required pointer is NULL, and `MCP_ERROR_UTF8` if a text is not UTF-8.
+/// required pointer is NULL, and `MCP_ERROR_UTF8` if a text is not UTF-8. A function that returns no status has no effect
+/// on a NULL server or client: it returns 0 or no bytes, and a poll returns `MCP_EVENT_CLOSED` or `MCP_CLIENT_CLOSED`.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum mcp_status_t {
@@ -93,7 +94,7 @@ pub(crate) fn text(status: i32) -> &'static core::ffi::CStr {
         c"the receive buffer is too small",
         c"the transmit buffer is too small",
         c"the text of the slots is too small",
-        c"the request has ended",
+        c"the request has ended, has a response, or is of another kind",
         c"the transmit buffer has no space",
         c"all slots are taken",
         c"the client is not connected",

@@ -325,7 +325,33 @@ fn null_has_no_effect() {
     assert_eq!(unsafe { mcp_server_lend_slots(server, ptr::null_mut(), 1, lend(64), 64) }, MCP_ERROR_NULL);
     assert_eq!(unsafe { mcp_server_lend_slots(server, lend(1), 1, none, 64) }, MCP_ERROR_NULL);
     let json = mcp_text_t::new("\"\"");
-    assert_eq!(unsafe { mcp_json_string(json, c"".as_ptr(), ptr::null_mut(), 1, &mut 0) }, MCP_ERROR_NULL);
+    let root = c"".as_ptr();
+    assert_eq!(unsafe { mcp_json_string(json, root, ptr::null_mut(), 1, &mut 0) }, MCP_ERROR_NULL);
+    assert_eq!(unsafe { mcp_json_string(json, root, [0; 4].as_mut_ptr(), 4, ptr::null_mut()) }, MCP_OK);
+    let json = mcp_text_t::new("1");
+    assert_eq!(unsafe { mcp_json_int(json, root, ptr::null_mut()) }, MCP_ERROR_NULL);
+    assert_eq!(unsafe { mcp_json_fixed(json, root, 0, ptr::null_mut()) }, MCP_ERROR_NULL);
+    assert_eq!(unsafe { mcp_json_bool(mcp_text_t::new("true"), root, ptr::null_mut()) }, MCP_ERROR_NULL);
+    assert_eq!(unsafe { mcp_json_get(json, root, ptr::null_mut()) }, MCP_ERROR_NULL);
+}
+
+#[test]
+fn null_server_has_no_effect() {
+    let (none, mut size, mut call) = (ptr::null_mut(), 1, ptr::null_mut());
+    let mut event = mcp_event_t::EMPTY;
+    unsafe {
+        assert_eq!(mcp_server_poll(none, 0, &mut event), MCP_EVENT_CLOSED);
+        assert_eq!((mcp_server_output(none, &mut size).is_null(), size), (false, 0));
+        assert_eq!((mcp_server_input(none, &mut size).is_null(), size), (false, 0));
+        assert_eq!(mcp_server_feed(none, b"\n".as_ptr(), 1), 0);
+        assert_eq!(mcp_server_consumed(none, 0), MCP_ERROR_NULL);
+        assert_eq!(mcp_server_filled(none, 0), MCP_ERROR_NULL);
+        assert_eq!(mcp_server_resume(none, 1, &mut call), MCP_ERROR_NULL);
+        assert_eq!(mcp_server_lend_slots(none, lend(1), 1, lend(64), 64), MCP_ERROR_NULL);
+        mcp_server_end_of_input(none);
+        mcp_server_reset(none);
+    }
+    assert_eq!(event.kind, MCP_EVENT_CLOSED);
 }
 
 #[test]

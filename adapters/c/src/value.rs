@@ -7,7 +7,7 @@ use mcp_proto::json::Json;
 
 use crate::event::mcp_text_t;
 use crate::json::{copy_string, find, fixed, integer};
-use crate::memory::{filled, slice, string, write};
+use crate::memory::{check_not_null, filled, slice, string, write};
 use crate::status::mcp_status_t;
 
 /// Reads the integer at `path` in a JSON text, such as the arguments of a call. `100`, `100.0` and `1e2` are the same
@@ -88,8 +88,15 @@ pub unsafe extern "C" fn mcp_json_string(
 ) -> mcp_status_t {
     // SAFETY: the caller promises `size` bytes that nothing else uses during the call.
     let buffer = unsafe { filled(buffer.cast::<u8>(), size, 0) };
-    // SAFETY: the caller promises what `read` requires. `length` is the `out` of `read`.
-    unsafe { read(json, path, length, |json, path| copy_string(json, path, buffer?)) }
+    let mut copied = 0;
+    // SAFETY: the caller promises what `read` requires, and that `length` is NULL or points to a number.
+    unsafe {
+        let status = read(json, path, &mut copied, |json, path| copy_string(json, path, buffer?));
+        if status == mcp_status_t::MCP_OK {
+            write(length, copied);
+        }
+        status
+    }
 }
 
 /// Finds the value at `path`, and writes its JSON text to `out`, without white space around the value.
@@ -111,8 +118,8 @@ pub unsafe extern "C" fn mcp_json_get(
     unsafe { read(json, path, out, value) }
 }
 
-/// Parses `json`, passes its value and `path` to the function `read`, and writes the result to `out`. If `out` is NULL,
-/// drops the result.
+/// Parses `json`, passes its value and `path` to the function `read`, and writes the result to `out`. Fails with
+/// `MCP_ERROR_NULL` if `path` or `out` is NULL.
 ///
 /// # Safety
 /// `json` is a text that does not change during the call. `path` is NULL or a string. `out` is NULL or points to space
@@ -126,10 +133,11 @@ unsafe fn read<T>(
     // SAFETY: the caller promises a text that does not change.
     let json = unsafe { slice(json.text.cast::<u8>(), json.length) };
     // SAFETY: the caller promises NULL or a string.
-    let value = unsafe { string(path) }.and_then(|path| match Json::parse(json?) {
+    let path = check_not_null(out).and_then(|()| unsafe { string(path) });
+    let value = path.and_then(|path| match Json::parse(json?) {
         Ok(json) => read(json, path),
         Err(_) => Err(mcp_status_t::MCP_ERROR_TYPE),
     });
-    // SAFETY: the caller promises NULL or space for the value.
+    // SAFETY: the caller promises space for the value.
     mcp_status_t::from(value.map(|value| unsafe { write(out, value) }))
 }
