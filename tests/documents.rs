@@ -52,10 +52,11 @@ fn examples_are_shorter_than_the_same_programs_on_rmcp() {
 }
 
 #[test]
-fn c_document_shows_the_program_that_is_built() {
-    let program = text("adapters/c/examples/blinky.c");
-    let shown = format!("<!-- adapters/c/examples/blinky.c -->\n```c\n{program}```\n");
-    assert!(text("docs/c.md").contains(&shown), "docs/c.md does not show blinky.c as it is");
+fn c_document_shows_the_programs_that_are_built() {
+    for path in ["adapters/c/examples/blinky.c", "adapters/c/examples/serial.c"] {
+        let shown = format!("<!-- {path} -->\n```c\n{}```\n", text(path));
+        assert!(text("docs/c.md").contains(&shown), "docs/c.md does not show {path} as it is");
+    }
 }
 
 #[test]

@@ -19,6 +19,9 @@
 #define MCP_BARE_METAL
 #endif
 
+/* The line that starts a new session on a serial line: see mcp_mark_push. */
+#define MCP_SESSION_MARK "\n\x04\x04\x04\x04\n"
+
 /* The tools of a server, from an array. */
 #define MCP_TOOLS(array) { (array), sizeof(array) / sizeof((array)[0]) }
 /* The resources of a server, from an array. The linker adds the code for resources where this macro is used. */
@@ -323,6 +326,12 @@ typedef struct {
   // The latest time of the next poll, in milliseconds like `now`. `UINT64_MAX` if no timeout is running.
   uint64_t deadline;
 } mcp_client_event_t;
+
+// The search for session marks in received bytes. All fields are zero at the start of the program.
+typedef struct {
+  // Private: the number of bytes of an incomplete mark.
+  uint8_t matched;
+} mcp_mark_t;
 
 // The storage of a server. The program must not copy or move the storage after `mcp_server_init`.
 typedef struct MCP_ALIGNED(8) {
@@ -719,6 +728,16 @@ mcp_status_t mcp_client_resume_resource(mcp_client_t *client,
 // `client` is initialized.
 mcp_status_t mcp_client_cancel(mcp_client_t *client,
                                uint64_t ticket);
+
+// Returns whether a received byte completes a session mark. Pass each byte of the line, in order.
+//
+// A mark starts a new session: drop the received bytes up to this byte, and call `mcp_server_reset` or
+// `mcp_client_reset`. `mcp-serial-bridge` and the pumps of `mcp-proto-embedded` send a mark when they start.
+//
+// # Safety
+// `mark` points to a `mcp_mark_t`.
+bool mcp_mark_push(mcp_mark_t *mark,
+                   uint8_t byte);
 
 // Initializes a server.
 //

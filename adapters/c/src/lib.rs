@@ -7,7 +7,7 @@
 //! # Unsafe code
 //! C passes pointers, so the functions for C need `unsafe` code. No other library of the project has such code. Besides
 //! the tests, only these modules allow `unsafe` code: [`memory`] (pointers of C), [`table`] (tables of C), [`server`],
-//! [`client`], [`client_request`], [`call`], [`value`] (functions for C) and [`mod@panic`].
+//! [`client`], [`client_request`], [`call`], [`value`], [`mark`] (functions for C) and [`mod@panic`].
 //!
 //! # Panics
 //! No function panics on purpose, and the images of the examples contain no code that panics. Nothing unwinds into C.
@@ -29,6 +29,7 @@ mod client_tests;
 pub mod event;
 mod io;
 mod json;
+pub mod mark;
 mod memory;
 mod panic;
 mod request;
