@@ -155,6 +155,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         };
         if purpose == Purpose::Initialize {
             (self.session, self.revision) = (SessionId::NONE, None);
+            // A late refusal of the previous session must not end this session.
+            self.exchanges.as_mut().iter_mut().for_each(|exchange| exchange.may_be_refused = false);
             self.close_legacy_stream();
         }
         if matches!(purpose, Purpose::Request | Purpose::LegacyRequest) && self.session_starts() {
