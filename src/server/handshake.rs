@@ -143,7 +143,7 @@ fn initialize(request: &mut Request<'_, '_>) -> Received {
     let info = request.view(client);
     let has_text = |name| info.get(name).is_some_and(|value| value.kind() == Kind::String);
     if !has_text("name") || !has_text("version") {
-        return request.invalid_params("`clientInfo` must have a `name` and a `version`");
+        return request.invalid_params("`clientInfo` needs a `name` and a `version`");
     }
     let known = Revision::from_json(requested).filter(|revision| offer.contains(*revision));
     let revision = match (known, request.state.config.reject_version) {

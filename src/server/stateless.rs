@@ -123,7 +123,7 @@ fn check_input(request: &mut Request<'_, '_>) -> Option<Received> {
     let [responses, state] = [request.spans.responses, request.spans.state].map(|span| request.present(span));
     let is_wrong = |part: Span, kind| !part.is_missing() && request.kind(part) != kind;
     if is_wrong(responses, Kind::Object) || is_wrong(state, Kind::String) {
-        let what = "`inputResponses` must be an object, and `requestState` a string";
+        let what = "`inputResponses` must be an object, `requestState` a string";
         return Some(request.invalid_params(what));
     }
     (request.spans.responses, request.spans.state) = (responses, state);
