@@ -300,9 +300,9 @@ impl Pump {
     }
 
     /// Cancels the line that begins the input if the line cannot be JSON, because it is probably the rest of a line that
-    /// the peer began before this end started.
+    /// the peer began before this end started. The machine accepts a byte order mark (0xEF) before JSON.
     fn cancel_torn_line(&mut self) {
-        if let Some(first) = self.read_buffer.first_mut().filter(|first| !b"{[ \t\r\n".contains(first)) {
+        if let Some(first) = self.read_buffer.first_mut().filter(|first| !b"{[ \t\r\n\xEF".contains(first)) {
             *first = CANCEL;
         }
     }

@@ -235,6 +235,23 @@ fn consecutive_marks_start_at_least_one_session() {
 }
 
 #[test]
+fn first_line_is_ignored_if_it_cannot_be_json() {
+    let ping = ping(1);
+    for (first, has_response) in [
+        (ping[9..].to_owned(), false),
+        (format!("0.\u{4}{ping}"), false),
+        (ping.clone(), true),
+        (format!("\u{feff} \t{ping}"), true),
+        (format!("\r\n{ping}"), true),
+    ] {
+        let mut uart = Uart { reads: 5, ..Uart::text(&[&first, INITIALIZE].concat()) };
+        serve(&mut uart, &mut Pump::new().session_marks());
+        let response = if has_response { pong(1) } else { String::new() };
+        assert_eq!(uart.sent(), [MARK, &response, WELCOME].concat(), "{first}");
+    }
+}
+
+#[test]
 fn session_mark_is_ordinary_input_if_not_configured() {
     let input = [INITIALIZE.as_bytes(), SESSION_MARK, ping(1).as_bytes()].concat();
     let mut uart = Uart::new([On::Bytes(input)]);
