@@ -47,8 +47,10 @@ impl<P: Policy> HttpServer<'_, P> {
                 return Err(refusal);
             }
         };
+        // The stream of the requests in this session is this exchange.
         if let Some(slot) = self.exchanges.slot_mut(index) {
             slot.flags.add(Flags::LEGACY);
+            slot.user = user;
         }
         self.open_stream(index);
         let id = SessionId::from_bytes(&id);

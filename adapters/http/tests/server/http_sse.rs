@@ -45,6 +45,20 @@ fn http_sse_client_is_served_at_two_endpoints() {
     assert_eq!(harness.ask(&Request::call(1, "echo")).status, 200);
 }
 
+#[test]
+fn a_call_has_the_user_of_its_session() {
+    let mut harness = Harness::new(HTTP);
+    harness.http.policy().tokens = &["first", "second"];
+    let token = |request: Request| request.with("authorization", "Bearer second");
+    let stream = harness.send(&token(Request { target: "/sse".into(), ..Request::new("GET") })).unwrap();
+    let uri = harness.reply(stream).body.strip_prefix("event: endpoint\ndata: ").unwrap().trim_end().to_string();
+    for body in [initialize("2024-11-05"), old_call(1, "defer")] {
+        assert_eq!(harness.ask(&token(message(&uri, body))).status, 202);
+    }
+    let stream = harness.server.stream_of(harness.tickets[0]).unwrap();
+    assert_eq!(harness.http.user(stream), Some(2));
+}
+
 /// A-C3, A-S4, A-S6.
 #[test]
 fn end_of_the_stream_is_the_end_of_the_session() {
