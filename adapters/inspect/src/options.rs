@@ -132,7 +132,10 @@ impl Arguments {
         let mut listen = None;
         let mut timeout = None;
         let mut arguments = Arguments::default();
-        while let Some(word) = words.next() {
+        while let Some(mut word) = words.next() {
+            if word == "-q" {
+                word = "--quiet".into();
+            }
             if word.starts_with("--") {
                 given.push(word.clone());
             }
@@ -160,7 +163,7 @@ impl Arguments {
                 "--sample" => arguments.sample = Some(value()?),
                 "--trace" => arguments.trace = true,
                 "--json" => arguments.output.json = true,
-                "--quiet" | "-q" => arguments.output.quiet = true,
+                "--quiet" => arguments.output.quiet = true,
                 "--check" => arguments.mode = Mode::Check,
                 "--tap" => arguments.mode = Mode::Tap,
                 "--log" => arguments.log = Some(value()?),

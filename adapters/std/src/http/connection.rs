@@ -212,7 +212,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
                 self.unread.end += n;
                 n == 0
             }
-            Err(error) => error.kind() != ErrorKind::WouldBlock,
+            Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
         }
     }
 
