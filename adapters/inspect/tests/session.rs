@@ -123,6 +123,7 @@ fn missing_server_is_an_error_with_a_hint() {
         (&["--tap", "--call", "add", "server"], "--call has no effect with --tap"),
         (&["--check", "--tap", "server"], "--check has no effect with --tap"),
         (&["--json", "--tap", "server"], "--json has no effect with --tap"),
+        (&["--tap", "-q", "server"], "--quiet has no effect with --tap"),
     ] {
         let output = inspect().args(arguments).output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
