@@ -191,15 +191,6 @@ fn handle_next(state: &mut ServerState<'_>, line: &[u8], stream: StreamId, spans
     state.batch.set(counts);
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     let class = classify_member(&mut scanner, line, element, state.config.missing_jsonrpc);
-    if class == Class::Invalid(Invalid::Method)
-        && let Some(hooks) = state.outbound_hooks()
-        && let Some(ended) = (hooks.on_invalid_member)(state, &scanner, line)
-    {
-        // The member gets no response.
-        counts.left = counts.left.saturating_sub(1);
-        state.batch.set(counts);
-        return ended;
-    }
     if class == Class::Request {
         let id = rpc::view(line, scanner.span(Member::Id)).bytes();
         if rpc::text(line, scanner.span(Member::Method)).is_name(methods::INITIALIZE.name) {

@@ -33,9 +33,6 @@ pub(crate) struct OutboundHooks {
     /// Returns `None` if the line is not a response to an outbound request of the current session.
     pub(super) on_invalid_line: fn(&mut ServerState<'_>, &LineDecoder<'_>, LineKind) -> Option<Received>,
 
-    /// Handles a batch member without a valid `method` that has neither a result nor an error, like `on_invalid_line`.
-    pub(super) on_invalid_member: fn(&mut ServerState<'_>, &Scanner, &[u8]) -> Option<Received>,
-
     /// Handles progress, and `notifications/roots/list_changed` of a client that declared this notification. Returns
     /// `None` for any other notification.
     pub(super) on_notification:
@@ -64,10 +61,7 @@ pub(crate) struct OutboundHooks {
 /// these hooks.
 pub(super) const OUTBOUND_HOOKS: &OutboundHooks = &OutboundHooks {
     on_response,
-    on_invalid_line: |state, input, line| end_invalid(state, input.scanner(), input.intact_id(), line),
-    on_invalid_member: |state, scanner, line| {
-        end_invalid(state, scanner, scanner.span(Member::Id).bytes(line), LineKind::Message)
-    },
+    on_invalid_line,
     on_notification,
     event,
     on_deadline,
@@ -107,13 +101,8 @@ fn on_response(
     Some(state.finish(ticket, kind))
 }
 
-/// Fails the outbound request with this id, if the line or batch member is a response.
-fn end_invalid(
-    state: &mut ServerState<'_>,
-    scanner: &Scanner,
-    id: &[u8],
-    line: LineKind,
-) -> Option<Received> {
+fn on_invalid_line(state: &mut ServerState<'_>, input: &LineDecoder<'_>, line: LineKind) -> Option<Received> {
+    let scanner = input.scanner();
     let is_response = match line {
         LineKind::Message => !scanner.has(Member::Method),
         // A method may follow the position of the error.
@@ -123,7 +112,7 @@ fn end_invalid(
         return None;
     }
     let failure = if line == LineKind::TooLong { RequestFailure::TooLong } else { RequestFailure::Invalid };
-    let id = Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?;
+    let id = Some(Json::trusted(input.intact_id())).filter(|id| rpc::is_id(*id))?;
     let ticket = state.peer.find_awaiting(id).filter(|ticket| state.owns_outbound(*ticket))?;
     Some(state.finish(ticket, ResponseKind::Failed(failure)))
 }
