@@ -254,14 +254,20 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
     }
 
     /// Shuts down the output, so that the peer receives all bytes. Stops waiting after [`SHUTDOWN_TIME`].
-    fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<PumpStatus> {
-        let state = &self.state;
-        let deadline = *self.shutdown_deadline.get_or_insert_with(|| state.now().plus(SHUTDOWN_TIME));
-        let is_over = Pin::new(&mut self.output).poll_shutdown(context).is_ready();
-        if is_over || self.state.poll_deadline(context, Some(deadline)) {
+    fn poll_shutdown(
+        &mut self,
+        context: &mut Context<'_>,
+        until: Option<Millis>,
+        now: Millis,
+    ) -> Poll<PumpStatus> {
+        let end = *self.shutdown_deadline.get_or_insert_with(|| now.plus(SHUTDOWN_TIME));
+        if Pin::new(&mut self.output).poll_shutdown(context).is_ready() || end <= now {
             return Poll::Ready(PumpStatus::Closed);
         }
-        Poll::Pending
+        let deadline = until.map_or(end, |until| until.min(end));
+        let is_due =
+            self.state.is_woken(context, until, now) || self.state.poll_deadline(context, Some(deadline));
+        if is_due { Poll::Ready(PumpStatus::Woken) } else { Poll::Pending }
     }
 }
 
@@ -282,7 +288,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> PumpImpl for Pump<R, W> {
             let now = first_now.take().unwrap_or_else(|| self.read_clock());
             let io = match machine.poll(now) {
                 Action::Event => return Poll::Ready(PumpStatus::Event),
-                Action::Closed => return self.poll_shutdown(context),
+                Action::Closed => return self.poll_shutdown(context, until, now),
                 Action::Io(io) => io,
             };
             let deadline = io.deadline().into_iter().chain(until).min();

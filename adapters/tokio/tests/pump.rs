@@ -12,7 +12,7 @@ use mcp_proto::client::{ClientConfig, Connect, Options};
 use mcp_proto::server::{Event, Limits, ServerConfig, Tool, Tools};
 use mcp_proto::{Buffer, Client, Machine, Millis, Outcome, Server, client};
 use mcp_proto_tokio::{CallError, CallOptions, Connector, Pump, PumpStatus};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex, split};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -321,6 +321,40 @@ async fn stuck_output_shutdown_is_abandoned() {
     }
     let input = io::Cursor::new(initialize("2025-11-25", "{}").into_bytes());
     timeout(Duration::from_secs(3), serve(Pump::new(input, Stuck), 0)).await.unwrap();
+}
+
+/// An output whose shutdown never completes.
+struct NeverEnds<W>(W);
+
+impl<W: AsyncWrite + Unpin> AsyncWrite for NeverEnds<W> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn stuck_output_shutdown_does_not_exceed_the_time_to_close() {
+    let (here, there) = duplex(4096);
+    let (input, output) = split(there);
+    tokio::spawn(serve(Pump::new(input, output), 0));
+    let (input, output) = split(here);
+    let connector = Connector::new("test", "1").connect(Connect::Handshake);
+    let client = connector.streams(input, NeverEnds(output)).await.unwrap();
+    let start = Instant::now();
+    client.close_within(Duration::from_millis(10)).await;
+    assert!(start.elapsed() <= Duration::from_millis(10), "{:?}", start.elapsed());
 }
 
 /// The output of a client whose server stops reading at the second call, and then responds to the first call.
