@@ -239,11 +239,11 @@ pub unsafe extern "C" fn mcp_server_lend_slots(
     // SAFETY: the caller promises valid arrays. A slot of the core is not larger than a `mcp_slot_t`, so `count` slots
     // fit.
     match unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) } {
-        (Ok(slots), Ok(text)) => {
-            // SAFETY: the server is NULL or initialized.
-            let lent = unsafe { machine(server) }.and_then(|server| Ok(server.set_in_flight(slots, text)?));
-            lent.into()
-        }
+        // SAFETY: the server is NULL or initialized.
+        (Ok(slots), Ok(text)) => match unsafe { machine(server) } {
+            Ok(server) => server.set_in_flight(slots, text).into(),
+            Err(status) => status,
+        },
         _ => mcp_status_t::MCP_ERROR_NULL,
     }
 }
@@ -430,29 +430,19 @@ pub unsafe extern "C" fn mcp_server_resume(
     ticket: u64,
     call: *mut *mut mcp_call_t,
 ) -> mcp_status_t {
-    // SAFETY: the server is NULL or initialized. The caller promises NULL or space for a pointer.
-    unsafe { resume(server, ticket, call) }.into()
-}
-
-/// Stores a deferred request as the current value, and writes its handle to `call`.
-///
-/// # Safety
-/// `server` is NULL or points to an initialized server. `call` is NULL or points to space for a pointer.
-unsafe fn resume(
-    server: *mut mcp_server_t,
-    ticket: u64,
-    call: *mut *mut mcp_call_t,
-) -> Result<(), mcp_status_t> {
-    check_not_null(call)?;
     // SAFETY: the server is NULL or initialized.
-    if unsafe { current(server) }?.is_open_request() {
-        return Err(mcp_status_t::MCP_ERROR_SEQUENCE);
+    let (Ok(()), Ok(current)) = (check_not_null(call), unsafe { current(server) }) else {
+        return mcp_status_t::MCP_ERROR_NULL;
+    };
+    if current.is_open_request() {
+        return mcp_status_t::MCP_ERROR_SEQUENCE;
     }
     // SAFETY: the server is initialized.
-    let reply = unsafe { machine(server) }?.reply(from_c(ticket))?;
-    // SAFETY: the server is initialized. The caller promises space for a pointer.
-    unsafe { write(call, set_current(server, Current::Deferred(reply))) };
-    Ok(())
+    let Ok(machine) = (unsafe { machine(server) }) else { return mcp_status_t::MCP_ERROR_NULL };
+    mcp_status_t::from(machine.reply(from_c(ticket)).map(|reply| {
+        // SAFETY: the server is initialized. The caller promises space for a pointer.
+        unsafe { write(call, set_current(server, Current::Deferred(reply))) }
+    }))
 }
 
 /// Returns a short English text for a status.

@@ -4,7 +4,7 @@
 //! the other to a [`Tool`] on the stack.
 #![allow(unsafe_code)]
 
-use core::ffi::c_char;
+use core::ffi::{CStr, c_char};
 
 use mcp_proto::json::{Json, Kind};
 use mcp_proto::server::{Event, Feature, Resource, Tool};
@@ -138,9 +138,9 @@ impl Tables {
         for (index, entry) in tables.tools.iter().enumerate() {
             // SAFETY: the caller promises valid texts.
             is_new(tables.tool_index(unsafe { entry.tool() }?.name()), index)?;
-            for schema in [entry.input_schema, entry.output_schema] {
-                // SAFETY: the caller promises valid texts.
-                check_schema(unsafe { optional_string(schema) }?)?;
+            // SAFETY: the caller promises valid texts.
+            if !unsafe { is_schema(entry.input_schema) && is_schema(entry.output_schema) } {
+                return Err(mcp_status_t::MCP_ERROR_CONFIG);
             }
         }
         if let Some(resources) = tables.resources_feature {
@@ -189,11 +189,15 @@ fn is_new(first: Option<usize>, index: usize) -> Result<(), mcp_status_t> {
     if first == Some(index) { Ok(()) } else { Err(mcp_status_t::MCP_ERROR_CONFIG) }
 }
 
-/// Fails if the schema is not a JSON object.
-fn check_schema(schema: Option<&str>) -> Result<(), mcp_status_t> {
-    let is_object =
-        |schema: &str| Json::parse(schema.as_bytes()).is_ok_and(|schema| schema.kind() == Kind::Object);
-    if schema.is_none_or(is_object) { Ok(()) } else { Err(mcp_status_t::MCP_ERROR_CONFIG) }
+/// Returns whether the schema is a JSON object or NULL. Not inlined, because each copy takes flash.
+///
+/// # Safety
+/// The schema is NULL, or a string that does not change during the call.
+#[inline(never)]
+unsafe fn is_schema(schema: *const c_char) -> bool {
+    // SAFETY: the caller promises a string, if the pointer is not NULL.
+    let json = |schema| Json::parse(unsafe { CStr::from_ptr(schema) }.to_bytes());
+    schema.is_null() || json(schema).is_ok_and(|schema| schema.kind() == Kind::Object)
 }
 
 impl mcp_tool_t {
