@@ -64,8 +64,6 @@ pub struct FramedPump {
     pump: Pump,
     link: FramedLink,
     line: Line,
-    /// Whether no byte of the stream from the other end was consumed in this session.
-    is_stream_start: bool,
     is_unflushed: bool,
     /// Whether `wait` has returned an error of a write or flush since the last successful write.
     has_reported_error: bool,
@@ -92,7 +90,6 @@ impl FramedPump {
             pump: Pump::new().session_marks(),
             link: FramedLink::new(number),
             line: Line::Open,
-            is_stream_start: true,
             is_unflushed: false,
             has_reported_error: false,
         }
@@ -120,7 +117,7 @@ impl FramedPump {
     pub fn new_session(&mut self) {
         self.pump.new_session();
         self.link.restart();
-        (self.line, self.is_stream_start) = (Line::Open, true);
+        self.line = Line::Open;
     }
 
     /// Polls the machine at most once, and moves bytes in both directions. See [`Pump::step`].
@@ -136,13 +133,11 @@ impl FramedPump {
             _ => false,
         };
         let status = self.poll_machine(machine, now);
-        let line_before = self.line;
         let written = self.transmit(line, now);
         match (status, written) {
             (PumpStatus::Idle(_), Err(kind)) => PumpStatus::NotWritten(kind),
             (PumpStatus::Idle(_), Ok(true)) => PumpStatus::Moved,
-            // The next step returns `LinkLost` if the write has found the line closed.
-            (PumpStatus::Idle(_), _) if has_read || self.line != line_before => PumpStatus::Moved,
+            (PumpStatus::Idle(_), _) if has_read => PumpStatus::Moved,
             (PumpStatus::Idle(deadline), _) => PumpStatus::Idle(self.earlier(deadline)),
             (status, _) => status,
         }
@@ -162,14 +157,12 @@ impl FramedPump {
     ) -> PumpStatus {
         loop {
             let status = self.poll_machine(machine, now());
-            let line_before = self.line;
             let has_written = self.write_all(line, now);
             let deadline = match status {
                 PumpStatus::Moved => continue,
                 // After the end of the input, the connection can end once the last frame is written. A write may also
                 // have found a closed line. Poll again to report either.
                 PumpStatus::Idle(_) if has_written && self.line != Line::Open => continue,
-                PumpStatus::Idle(_) if self.line != line_before => continue,
                 PumpStatus::Idle(deadline) if self.line == Line::Open => deadline,
                 PumpStatus::Closed if self.is_unflushed && now() < self.pump.closes_at => {
                     return PumpStatus::Idle(Some(self.pump.closes_at));
@@ -243,7 +236,7 @@ impl FramedPump {
         }
     }
 
-    /// Returns the bytes to write next in [`wait`](FramedPump::wait).
+    /// Returns the bytes to write next.
     fn writable(&mut self, now: Millis) -> &[u8] {
         match self.line {
             // Each write to a closed line would fail at once, so `wait` would never yield to the executor.
@@ -284,15 +277,18 @@ impl FramedPump {
     fn poll_machine(&mut self, machine: &mut dyn Machine, now: Millis) -> PumpStatus {
         if self.link.take_reset() {
             self.pump.new_session();
-            self.is_stream_start = true;
             log::new_session();
             return PumpStatus::NewSession;
         }
         // Once `closes_at` is set, the machine is closed. The pump polls the machine again only after a new session has
         // cleared `closes_at`.
         if self.pump.closes_at == Millis::MAX {
-            let (link, is_start) = (&mut self.link, &mut self.is_stream_start);
-            match self.pump.step(machine, &mut Stream { link, is_start, line: self.line }, now) {
+            let is_start = self.pump.is_at_start();
+            match self.pump.step(
+                machine,
+                &mut Stream { link: &mut self.link, is_start, line: self.line },
+                now,
+            ) {
                 PumpStatus::Closed => _ = self.pump.closing(now),
                 status => return status,
             }
@@ -327,7 +323,7 @@ impl FramedPump {
     fn transmit(&mut self, line: &mut dyn Link, now: Millis) -> Result<bool, ErrorKind> {
         let mut has_written = false;
         loop {
-            let bytes = self.link.output(now);
+            let bytes = self.writable(now);
             if bytes.is_empty() {
                 return Ok(has_written);
             }
@@ -344,7 +340,7 @@ impl FramedPump {
         let mut has_written = false;
         loop {
             let time = now();
-            let bytes = self.link.output(time);
+            let bytes = self.writable(time);
             if bytes.is_empty() {
                 break;
             }
@@ -363,8 +359,8 @@ impl FramedPump {
         has_written
     }
 
-    /// Handles the result of a write, or of an async flush as a write of 0 bytes. Returns whether bytes were written.
-    /// Fails if the error is temporary.
+    /// Handles the result of a write, or of an async flush as a write of 0 bytes. Returns whether bytes were written, or
+    /// the line was found closed. Fails if the error is temporary.
     fn record_write(&mut self, written: Result<usize, ErrorKind>, now: Millis) -> Result<bool, ErrorKind> {
         match written {
             Ok(count) => {
@@ -381,11 +377,8 @@ impl FramedPump {
                     Err(kind)
                 }
                 ErrorClass::Gone => {
-                    // Keep the first error. The callers compare the line to see whether it is newly lost.
-                    if !matches!(self.line, Line::Lost(_)) {
-                        self.line = Line::Lost(kind);
-                    }
-                    Ok(false)
+                    self.line = Line::Lost(kind);
+                    Ok(true)
                 }
             },
         }
@@ -400,22 +393,22 @@ impl FramedPump {
 /// The byte stream that the frames carry, as a [`Link`] for the inner [`Pump`].
 struct Stream<'l> {
     link: &'l mut FramedLink,
-    /// Whether no byte of the stream was consumed.
-    is_start: &'l mut bool,
+    /// Whether the pump has read no byte of the stream.
+    is_start: bool,
     line: Line,
 }
 
 impl Link for Stream<'_> {
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
+        let received = self.link.received();
         // The link has reported the session that begins with this mark.
-        if !self.link.received().is_empty()
-            && core::mem::take(self.is_start)
-            && self.link.received().starts_with(SESSION_MARK)
-        {
-            self.link.consume(SESSION_MARK.len());
-        }
-        let count = space.iter_mut().zip(self.link.received()).map(|(place, byte)| *place = *byte).count();
-        self.link.consume(count);
+        let skipped = match received {
+            [b'\n', 0x04, ..] if self.is_start => SESSION_MARK.len(),
+            _ => 0,
+        };
+        let received = received.get(skipped..).unwrap_or_default();
+        let count = space.iter_mut().zip(received).map(|(place, byte)| *place = *byte).count();
+        self.link.consume(skipped.saturating_add(count));
         match self.line {
             _ if count > 0 => Ok(Some(count)),
             Line::Open => Ok(None),

@@ -21,6 +21,9 @@ const CANCEL: u8 = 0x18;
 /// with a parse error without an id. The client would take this error for the response to its first request.
 const CANCELLED_LINE: &[u8] = &[CANCEL, b'\n'];
 
+/// The value of [`Pump::matched`] before the first byte of a session.
+const AT_START: usize = SESSION_MARK.len();
+
 /// The size of the read buffer, in bytes. The FIFO of a typical UART and a full-speed USB packet are not larger.
 const READ_BUFFER_SIZE: usize = 64;
 
@@ -69,9 +72,7 @@ pub struct Pump {
     filled: usize,
     input: Input,
     detects_marks: bool,
-    /// Whether the pump uses session marks and has read no byte.
-    is_start: bool,
-    /// The length of the incomplete session mark at the end of the input so far.
+    /// The length of the incomplete session mark at the end of the input so far, or [`AT_START`].
     matched: usize,
     /// Whether a session mark has arrived that [`Pump::feed`] has not reported yet.
     has_mark: bool,
@@ -112,8 +113,7 @@ impl Pump {
             filled: 0,
             input: Input::Open,
             detects_marks: false,
-            is_start: false,
-            matched: 0,
+            matched: AT_START,
             has_mark: false,
             cancels_line: false,
             in_line: false,
@@ -129,14 +129,14 @@ impl Pump {
     ///
     /// When a mark arrives, the pump drops the buffered input before the mark, and returns
     /// [`PumpStatus::NewSession`]. The caller must then reset the machine. The mark that the pump sends reports a
-    /// restart of this end to the peer. If the first input is the rest of a line that the peer began before this end
-    /// started, the machine discards this line.
+    /// restart of this end to the peer. The machine discards the first line of a session if it does not begin with `{`,
+    /// because it is probably the rest of a line that the peer began before this end started.
     ///
     /// A serial line has no connections. Without marks, requests of a disconnected client are still in flight when the
     /// next client starts.
     #[must_use]
     pub const fn session_marks(mut self) -> Pump {
-        (self.detects_marks, self.is_start) = (true, true);
+        self.detects_marks = true;
         self.preamble = SESSION_MARK;
         self
     }
@@ -158,9 +158,14 @@ impl Pump {
     /// replace the pump with a new one that has [session marks](Pump::session_marks): it sends a mark.
     pub fn new_session(&mut self) {
         (self.fed, self.filled) = (0, 0);
-        (self.input, self.matched, self.has_mark) = (Input::Open, 0, false);
+        (self.input, self.matched, self.has_mark) = (Input::Open, AT_START, false);
         self.closes_at = Millis::MAX;
         self.clear_lines();
+    }
+
+    /// Returns whether a pump with session marks has read no byte of the session.
+    pub(crate) const fn is_at_start(&self) -> bool {
+        self.matched == AT_START
     }
 
     /// Records that the machine is closed, and starts [`CLOSING_TIME`] at the first call. Returns the time at which the
@@ -240,9 +245,6 @@ impl Pump {
             }
             Ok(Some(n)) => {
                 (self.fed, self.filled) = (0, n.min(READ_BUFFER_SIZE));
-                if core::mem::take(&mut self.is_start) {
-                    self.cancel_torn_line();
-                }
                 if let Some(end) = self.find_mark() {
                     (self.fed, self.has_mark) = (end, true);
                 }
@@ -299,10 +301,11 @@ impl Pump {
         None
     }
 
-    /// Cancels the line that begins the input if the line cannot be JSON, because it is probably the rest of a line that
-    /// the peer began before this end started. The machine accepts a byte order mark (0xEF) before JSON.
+    /// Cancels the first line of a session unless it begins with `{`, because it is probably the rest of a line that the
+    /// peer began before this end started.
     fn cancel_torn_line(&mut self) {
-        if let Some(first) = self.read_buffer.first_mut().filter(|first| !b"{[ \t\r\n\xEF".contains(first)) {
+        let [first, ..] = &mut self.read_buffer;
+        if !matches!(first, b'\n' | b'{') {
             *first = CANCEL;
         }
     }
@@ -313,6 +316,9 @@ impl Pump {
     fn find_mark(&mut self) -> Option<usize> {
         if !self.detects_marks {
             return None;
+        }
+        if self.is_at_start() {
+            self.cancel_torn_line();
         }
         let mut end = None;
         for (at, byte) in self.read_buffer.iter().enumerate().take(self.filled) {
