@@ -39,7 +39,7 @@ impl Direction {
         self != Direction::Encode
     }
 
-    /// Returns whether this attribute of serde has no effect on the schema.
+    /// Returns whether every parser skips this attribute of serde, because the attribute has no effect on the schema.
     fn ignores(self, name: &str) -> bool {
         match self {
             Direction::Decode | Direction::Form => {
@@ -66,7 +66,7 @@ impl Direction {
     }
 }
 
-/// The default of a missing value.
+/// The default of a missing value, or of a skipped field. A skipped field is not in the schema.
 pub(crate) enum DefaultValue {
     /// `Default::default()`.
     Trait,
@@ -116,11 +116,12 @@ pub(crate) struct FieldAttributes {
     pub(crate) fewest: Option<Expr>,
     pub(crate) most: Option<Expr>,
     pub(crate) schema: Option<Expr>,
-    /// The error for `with` or `serialize_with` in `derive(Schema)`, unless the field has `#[tool(schema = …)]`.
+    /// The error for `with` or `serialize_with` in `derive(Schema)`. The parser drops the error if the field has
+    /// `#[tool(schema = …)]`.
     unknown_writer: Option<Error>,
     /// A format of JSON Schema.
     pub(crate) format: Option<LitStr>,
-    /// The name of the header field that repeats the value.
+    /// The end of the name of the header field that repeats the value: `Region` for `Mcp-Param-Region`.
     pub(crate) header: Option<LitStr>,
     /// The name of the field for the user.
     pub(crate) title: Option<LitStr>,
@@ -152,7 +153,8 @@ fn for_each_item(
     Ok(())
 }
 
-/// Returns the path of `#[tool(crate = path)]`. Ignores errors in other items.
+/// Returns the path of `#[tool(crate = path)]`, if there is one. Ignores errors, and the items of an attribute
+/// after an error.
 pub(crate) fn find_root(attributes: &[Attribute]) -> Option<Path> {
     let mut root = None;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("tool")) {

@@ -1,4 +1,4 @@
-//! Code generation for named fields: nodes of the schema, and decoding.
+//! Code generation for fields: nodes of the schema, fields of forms, and decoding.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -38,6 +38,7 @@ struct Skipped {
 pub(crate) struct Value {
     ty: Type,
     /// The type as it occurs in constants: with static lifetimes, and with `__Recursive` in place of the derived type.
+    /// `__Recursive` is a generated type whose schema is a reference to the schema of the derived type.
     schema_ty: TokenStream,
     attributes: FieldAttributes,
 }
@@ -65,7 +66,7 @@ impl Value {
         name.is_some() || *skip || default.is_some() || header.is_some() || title.is_some()
     }
 
-    /// Returns whether attributes limit or describe the field's type.
+    /// Returns whether attributes change or describe the schema of the field's type.
     pub(crate) fn is_limited(&self) -> bool {
         let FieldAttributes { description, format, .. } = &self.attributes;
         self.limit().is_some() || self.has_schema() || description.is_some() || format.is_some()
@@ -135,7 +136,7 @@ impl Value {
         }
     }
 
-    /// Generates the JSON text of the default. Returns `None` if the schema does not contain the default.
+    /// Generates the JSON text of the default. Returns `None` if the schema contains no default.
     fn default_json(&self) -> Option<TokenStream> {
         match self.attributes.default.as_ref()? {
             DefaultValue::Literal { value, .. } => {
@@ -357,7 +358,7 @@ impl Fields {
         quote!({
             #(let mut #slots: ::core::option::Option<#types> = ::core::option::Option::None;)*
             let __name = __derived::Name::<__derived::#unknown>::new(#names);
-            // No `?`, because each `?` would reserve stack space for a large error.
+            // No `?` in this loop, because each `?` would reserve stack space for a large error.
             loop {
                 let __index = match __derived::serde::de::MapAccess::next_key_seed(&mut __members, __name) {
                     ::core::result::Result::Ok(::core::option::Option::Some(__index)) => __index,
@@ -442,7 +443,7 @@ fn default_value(default: &DefaultValue) -> TokenStream {
     }
 }
 
-/// Returns whether the type is a number, `bool` or `char`.
+/// Returns whether the type has the name of a primitive number type, of `bool` or of `char`.
 fn is_primitive(ty: &Type) -> bool {
     const NAMES: [&str; 16] = [
         "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64",
@@ -459,7 +460,7 @@ pub(crate) fn option(tokens: Option<impl quote::ToTokens>) -> TokenStream {
     }
 }
 
-/// Generates a bound for the schema. The bound of a float is the text of its literal.
+/// Generates an `Option` of a bound for the schema. A float literal is passed as text.
 fn bound(expression: Option<&Expr>) -> TokenStream {
     option(expression.map(|expression| match Literal::parse(expression) {
         Some(Literal::Float(text)) => quote!(__derived::Bound::Text(#text)),

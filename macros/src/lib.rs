@@ -53,8 +53,8 @@ use crate::handler::Kind;
 /// | `#[tool(header = "Region")]` | clients over HTTP repeat the value in the header `Mcp-Param-Region`, see below |
 /// | `#[tool(schema = …)]` | a `Node` for a type of another crate that implements `Deserialize`; for an `Option`, the schema also accepts `null` |
 /// | `#[serde(default)]`, `#[serde(default = "path")]` | the field may be missing |
-/// | `#[serde(rename = "…")]` | the name of the member |
-/// | `#[serde(skip)]`, `#[serde(skip_deserializing)]` | not in the schema; the field always has its default |
+/// | `#[serde(rename = "…")]` | the name of the member or of the variant in JSON |
+/// | `#[serde(skip)]`, `#[serde(skip_deserializing)]` | not in the schema; fields have defaults, variants are refused |
 ///
 /// Bounds, lengths and item counts also apply to the value in an `Option`. They may be constants, such as `Self::MAX`.
 ///
@@ -225,7 +225,7 @@ pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// If another crate exports `mcp_proto`, the first item is the path of this export:
 /// `router![crate = framework::mcp, motor::start]`. The attributes have the item `crate = path`, too.
 ///
-/// Two tools with the same name are a compile error, as are two prompts or two resources:
+/// Two tools or two prompts with the same name are a compile error, and so are two resources with the same URI:
 ///
 /// ```compile_fail
 /// use mcp_proto::server::Router;
@@ -299,7 +299,8 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// The function returns a value that implements `IntoPromptResult`: a text, a list of `(Role, text)`, `PromptMessages`,
 /// or a `Result`. The root of the crate exports `Role`. A function that takes a `GetPrompt` returns nothing.
 ///
-/// An `async fn` runs as a task. A function with the item `blocking` runs on a worker thread: see [`tool`](macro@tool).
+/// An `async fn` runs as a task on tokio. Any other function with the item `blocking`, or with a part of the request as
+/// a parameter, runs on a worker thread: see [`tool`](macro@tool).
 ///
 /// # Items
 ///
@@ -368,7 +369,8 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// `WrittenJson`, or an `Option` or a `Result` of one. `None` means that the resource is unknown. A function that takes
 /// a `ReadResource` returns nothing.
 ///
-/// An `async fn` runs as a task. A function with the item `blocking` runs on a worker thread: see [`tool`](macro@tool).
+/// An `async fn` runs as a task on tokio. Any other function with the item `blocking`, or with a part of the request as
+/// a parameter, runs on a worker thread: see [`tool`](macro@tool).
 ///
 /// # Items
 ///
@@ -376,7 +378,7 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// | item | meaning |
 /// |---|---|
-/// | `mime = "…"` | the media type; `application/json` for `Structured<T>` |
+/// | `mime = "…"` | the media type; the default for `Structured<T>` is `application/json` |
 /// | `annotations = …` | a constant, such as `Annotations::new().audience(&[Role::User])` |
 /// | `size = …` | the size in bytes, except for a template |
 /// | `name = "…"`, `title = "…"`, `description = "…"`, `icons = …`, `meta = …`, `blocking`, `crate = path` | as for [`tool`](macro@tool) |
@@ -429,12 +431,13 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// # Result
 ///
 /// The function returns an array, a `Vec` or an iterator of texts or numbers, the best value first. If the function
-/// takes the typed text, the function must select the values, and the server sends the first 100 of them. Otherwise the
-/// server sends only the values that begin with the typed text. The function may also return a `Result` of such values:
-/// the error is a text or a `Failure`. The macro recognizes the type by the name `Result`. A function that takes a
-/// `Complete` returns nothing.
+/// takes the typed text, the function must select the values. If not, the server selects the values that begin with the
+/// typed text. In both cases, the server sends at most the first 100 selected values. The function may also return a
+/// `Result` of such values: the error is a text or a `Failure`. The macro recognizes the type by the name `Result`. A
+/// function that takes a `Complete` returns nothing.
 ///
-/// An `async fn` runs as a task. A function with the item `blocking` runs on a worker thread: see [`tool`](macro@tool).
+/// An `async fn` runs as a task on tokio. Any other function with the item `blocking`, or with a part of the request as
+/// a parameter, runs on a worker thread: see [`tool`](macro@tool).
 ///
 /// # Items
 ///

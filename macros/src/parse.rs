@@ -15,7 +15,7 @@ pub(crate) fn parse_string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
 }
 
 /// Parses `rename = "…"` or `rename(serialize = "…", deserialize = "…")`. Returns the name for this direction, or
-/// `None` if only the other direction has a name.
+/// `None` if the attribute does not contain one.
 pub(crate) fn parse_rename(meta: &ParseNestedMeta<'_>, direction: Direction) -> Result<Option<LitStr>> {
     if meta.input.peek(Token![=]) {
         return parse_string(meta).map(Some);
@@ -42,7 +42,7 @@ pub(crate) fn parse_case(meta: &ParseNestedMeta<'_>, direction: Direction) -> Re
         .transpose()
 }
 
-/// Skips the value of an irrelevant attribute.
+/// Skips the value of an irrelevant item of an attribute, if the item has a value.
 pub(crate) fn skip_value(meta: &ParseNestedMeta<'_>) -> Result<()> {
     if meta.input.peek(Token![=]) {
         meta.value()?.parse::<Expr>()?;

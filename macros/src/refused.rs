@@ -1,6 +1,6 @@
 //! Types that the derive macros refuse. Each refused type is a compile error.
 //!
-//! Bounds that the type cannot hold, a default out of bounds, and a format of a number:
+//! Bounds that the type of the field cannot hold, a default out of bounds, and a string format for a number:
 //!
 //! ```compile_fail
 //! #[derive(mcp_proto::ToolArguments)]
@@ -26,7 +26,7 @@
 //! }
 //! ```
 //!
-//! The keys of a map are strings or an enumeration:
+//! A map whose keys are neither strings nor an enumeration:
 //!
 //! ```compile_fail,E0080
 //! #[derive(mcp_proto::ToolArguments)]

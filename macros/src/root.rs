@@ -15,16 +15,18 @@ const CRATES: [&str; 4] = ["mcp-proto", "mcp-proto-tokio", "mcp-proto-std", "mcp
 /// itself. The macro searches the manifest of the package for these crates. If the application renames the dependency,
 /// or must use an optional dependency beside an unconditional one, the application must write `#[tool(crate = path)]`.
 pub(crate) fn default_root() -> TokenStream {
-    // Read again for each use, because an editor runs the macros of many packages in one process.
+    // Read the manifest for each use of a macro, because an editor runs the macros of many packages in one process.
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
     let manifest = std::fs::read_to_string(Path::new(&folder).join("Cargo.toml")).unwrap_or_default();
     let name = Ident::new(&find_root(&manifest).replace('-', "_"), Span::call_site());
     quote!(::#name)
 }
 
-/// Returns one of the [`CRATES`] that is a dependency in this manifest, or `mcp-proto` if none is. Prefers
-/// unconditional dependencies, then optional dependencies and those of a platform, then dependencies of tests and build
-/// scripts. Within each of these groups, prefers the first of the [`CRATES`].
+/// Returns one of the [`CRATES`] that is a dependency in this manifest, or `mcp-proto` if none is.
+///
+/// Dependencies that only tests or build scripts can use come last. Within both groups, unconditional dependencies
+/// precede optional dependencies and those of a platform. If several crates remain, the function returns the first of
+/// the [`CRATES`].
 fn find_root(manifest: &str) -> &'static str {
     let rank = |dependency: &Dependency<'_>| {
         let index = CRATES.iter().position(|name| *name == dependency.name)?;
@@ -59,7 +61,7 @@ fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
     let is_dependencies = |path: &str| path.ends_with("dependencies") && !path.starts_with("workspace.");
     let mut dependencies: Vec<Dependency<'_>> = Vec::new();
     let mut table = Table::Other;
-    // The index of the last dependency.
+    // The index of the dependency that was found last.
     let mut last = 0;
     for line in manifest.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
         let mut found = None;
@@ -116,7 +118,7 @@ mod tests {
             ("[dependencies.mcp-proto-tower]\nversion = \"1\"", "mcp-proto-tower"),
             ("[target.'cfg(unix)'.dependencies]\nmcp-proto-std = \"1\"", "mcp-proto-std"),
             ("[dev-dependencies]\nmcp-proto-std = \"1\"", "mcp-proto-std"),
-            // Only tests and build scripts can use these dependencies.
+            // Each of these manifests has a dependency that only tests or build scripts can use.
             (
                 "[dev-dependencies]\nmcp-proto = \"1\"\n[dependencies]\nmcp-proto-tower = \"1\"",
                 "mcp-proto-tower",
@@ -131,7 +133,7 @@ mod tests {
                 "mcp-proto-std",
             ),
             ("[build-dependencies]\nmcp-proto-std = \"1\"", "mcp-proto-std"),
-            // These dependencies may be absent.
+            // Each of these manifests has a dependency that is optional, or only for some platforms.
             (
                 "[dependencies]\nmcp-proto = { version = \"1\", optional = true }\nmcp-proto-std = \"1\"",
                 "mcp-proto-std",
@@ -161,7 +163,7 @@ mod tests {
                 "[dependencies]\nmcp-proto-tokio = \"1\"\n[target.'cfg(windows)'.dependencies]\nmcp-proto = \"1\"",
                 "mcp-proto-tokio",
             ),
-            // These names are not dependencies of the package.
+            // Each of these manifests contains names that are not dependencies of the package.
             ("[package]\nname = \"mcp-proto-std\"\n[features]\nmcp-proto-tokio = []", "mcp-proto"),
             (
                 "[workspace.dependencies]\nmcp-proto-tokio = \"1\"\n[workspace.dependencies.mcp-proto-std]",

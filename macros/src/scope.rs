@@ -81,7 +81,8 @@ impl Scope {
         Ok(with_static_lifetimes(tokens))
     }
 
-    /// Refuses a reference to a slice, which no decoder can read, unless the field has a schema of its own.
+    /// Refuses a field whose type contains a reference to a slice, because no decoder can read such a reference.
+    /// Accepts the field if the macro derives no decoder, or if an attribute sets the schema of the field.
     pub(crate) fn check_slices(&self, ty: &Type, has_schema: bool) -> Result<()> {
         if self.direction.has_decoder() && !has_schema && borrows_slice(ty.to_token_stream()) {
             return refuse(ty.span(), "no decoder borrows a list: use an array, a `Vec` or a `Box<[T]>`");
@@ -89,8 +90,8 @@ impl Scope {
         Ok(())
     }
 
-    /// Replaces `Self` in an expression, because constants inside of functions cannot use `Self`. Fails if the type has
-    /// type or const parameters.
+    /// Replaces `Self` in an expression, because constants inside of functions cannot use `Self`. Fails if the
+    /// expression uses `Self`, and the type has type or const parameters.
     pub(crate) fn replace_self(&self, expression: &mut Expr) -> Result<()> {
         let (tokens, own) = (expression.to_token_stream(), Ident::new("Self", Span::call_site()));
         if !mentions(tokens.clone(), std::slice::from_ref(&own)) {
@@ -147,7 +148,7 @@ fn borrows_slice(tokens: TokenStream) -> bool {
             follows_reference && is_slice || borrows_slice(group.stream())
         }
         TokenTree::Punct(punct) => {
-            // A lifetime may follow.
+            // A lifetime may stand between the `&` and the slice.
             follows_reference = punct.as_char() == '&' || follows_reference && punct.as_char() == '\'';
             false
         }

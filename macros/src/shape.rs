@@ -44,8 +44,8 @@ pub(crate) fn expand(input: &DeriveInput, direction: Direction) -> TokenStream {
     }
 }
 
-/// Generates implementations for a type with an error, so that the error causes no error where the type is used. A
-/// value is a string for an enum of unit variants, and an object for any other type.
+/// Generates implementations for a type with an error, so that this error causes no further errors where the type is
+/// used. The schema describes a string for an enum of unit variants, and an object for any other type.
 fn expand_refused(input: &DeriveInput, direction: Direction) -> TokenStream {
     let refuse = quote!(::core::result::Result::Err(__derived::no_variant()));
     let mut generated = expand_object(&Fields::none(true));
@@ -276,7 +276,7 @@ fn expand_arguments(
     let description = option(attributes.description.as_ref());
     let schema = match scope.is_generic() {
         true => quote!(__derived::input_schema(<Self as __schema::Schema>::JSON_SCHEMA)),
-        // The compiler evaluates a constant outside of a trait even if nothing uses it.
+        // The compiler evaluates this inner constant, and reports its errors, even if nothing uses `INPUT_SCHEMA`.
         false => quote!({
             const __SCHEMA: &::core::primitive::str =
                 __derived::input_schema(<#static_type as __schema::Schema>::JSON_SCHEMA);
@@ -347,7 +347,7 @@ fn with_bounds(generics: &Generics, bounds: &[TokenStream]) -> Generics {
     extended
 }
 
-/// Adds the decoder's lifetime, which outlives the other lifetimes.
+/// Adds the bounds that a decoder needs, and the lifetime `'__de` of its input, which outlives the other lifetimes.
 fn with_decoder_lifetime(generics: &Generics) -> Generics {
     let deserialize = quote!(__derived::serde::Deserialize<'__de>);
     let mut extended = with_bounds(generics, &[quote!(__schema::Schema), deserialize]);

@@ -19,8 +19,9 @@ impl<'i> ClientConfig<'i> {
     ///
     /// The client emits an event for requests that require declared capabilities:
     /// [`Event::ServerRequest`](crate::client::Event::ServerRequest) or
-    /// [`Event::InputRequired`](crate::client::Event::InputRequired). The client refuses requests that require
-    /// undeclared capabilities. Of `declared`, the client declares only the capabilities that the revision defines.
+    /// [`Event::InputRequired`](crate::client::Event::InputRequired). The client refuses requests of the server that
+    /// require undeclared capabilities. If an input-required result requires an undeclared capability, the request of
+    /// the client fails. Of `declared`, the client declares only the capabilities that the revision defines.
     ///
     /// ```
     /// use mcp_proto::{ClientCapabilities, client::ClientConfig};

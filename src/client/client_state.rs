@@ -78,7 +78,7 @@ impl Role for role::Client {
     }
 }
 
-/// The connecting request in flight: `server/discover` or `initialize`.
+/// The connecting request, queued or in flight: `server/discover` or `initialize`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Connecting {
     pub(crate) sequence: u64,
@@ -90,12 +90,13 @@ pub(crate) struct ClientState<'b> {
     pub(crate) peer: Peer<'b, role::Client>,
     /// Cached `_meta` members. These members are the same in all requests of a revision.
     pub(crate) meta_cache: MemberCache,
-    /// The `_meta` of the response to `server/discover`. Most servers repeat it in each result.
+    /// The `_meta` of the response to `server/discover`, unless this `_meta` is too long. Most servers repeat the
+    /// `_meta` in each result, and the scanner skips the repetitions.
     pub(crate) result_meta: [KnownObject; KNOWN_OBJECTS],
     pub(crate) keep_alive_hooks: Option<&'static KeepAliveHooks>,
-    /// The era of the current connection.
+    /// The setting that selects the eras of the current connection.
     pub(crate) connect: Connect,
-    /// The era of later connections, as configured or as `set_connect` narrowed it.
+    /// The setting that selects the eras of later connections, as configured or as `set_connect` narrowed it.
     pub(crate) next_connect: Connect,
     pub(crate) connecting: Option<Connecting>,
     /// Whether `extend_connect` has extended the timeout of the connecting request.
@@ -104,8 +105,7 @@ pub(crate) struct ClientState<'b> {
     pub(crate) tried: Revisions,
     /// Revision and trigger of a connecting request that waits for transmit space.
     pub(crate) unsent_connect: Option<(Revision, Trigger)>,
-    /// Whether the client abandoned the probe (`server/discover`). The response to the probe may still arrive, possibly
-    /// without an id.
+    /// Whether the response to an abandoned probe (`server/discover`) may still arrive, possibly without an id.
     pub(crate) probe_abandoned: bool,
     /// Revisions in the late response to the abandoned probe.
     pub(crate) late_revisions: Revisions,
@@ -258,7 +258,7 @@ impl<'b> ClientState<'b> {
         let maximum = options.maximum.unwrap_or(timeouts.maximum);
         let data = SentRequest::new(self.peer.next_sequence, method, maximum, options.log_level);
         let outbound = Outbound::new(options.timeout.unwrap_or(timeouts.request), flags, data);
-        // The deadline is immediate, because the next poll starts the timeout.
+        // The deadline is immediate, so that the next poll starts the timeout.
         let in_flight = &mut self.peer.in_flight;
         let Some(ticket) = in_flight.take(Request::Outbound(outbound), Some(Millis::ZERO)) else {
             return Err(self.full());
@@ -266,7 +266,7 @@ impl<'b> ClientState<'b> {
         if let Some(more) = more
             && !self.store_meta(ticket, method, more)
         {
-            // Sent output frees no space in the slot.
+            // The error is not `Busy`, because the slot does not gain space when the output is sent.
             self.peer.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
@@ -296,9 +296,9 @@ impl<'b> ClientState<'b> {
         self.peer.session.map(|session| session.revision.era())
     }
 
-    /// Writes one queued message, such as a cancellation.
+    /// Writes one queued message, such as a cancellation. Drops a message that never fits.
     ///
-    /// Returns `false` if no message is queued, or if the transmit buffer lacks space.
+    /// Returns `false` if no message is queued, or if the message stays queued because the transmit buffer lacks space.
     #[inline]
     pub(crate) fn write_queued(&mut self) -> bool {
         self.has_queued() && self.write_next_queued()
@@ -433,7 +433,7 @@ impl<'b> ClientState<'b> {
                     }
                 }
             }
-            // The server has responded, or the connection is lost.
+            // The request has failed, the server has responded, or the connection is lost.
             OutboundState::Failed(_)
             | OutboundState::NeedsInput
             | OutboundState::Parked

@@ -53,8 +53,10 @@ pub struct ClientConfig<'i> {
 pub enum Connect {
     /// Sends `server/discover`, and then `initialize` to a server of the handshake era.
     ///
-    /// The client assumes the handshake era if the server does not respond within the [probe timeout](Timeouts::probe).
-    /// The following responses also select the handshake era:
+    /// If all configured [revisions](ClientConfig::revisions) are of one era, the client connects only in this era.
+    /// Otherwise the client assumes the handshake era if the server does not respond within the [probe
+    /// timeout](Timeouts::probe), or if the HTTP exchange of `server/discover` ends without a response. The following
+    /// responses also select the handshake era:
     /// - a result without `supportedVersions`,
     /// - a response whose common revisions all belong to the handshake era,
     /// - an error code that the stateless era does not define,

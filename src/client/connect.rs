@@ -1,4 +1,4 @@
-//! Connecting: era detection with `server/discover`, then the handshake.
+//! Connecting: era detection with `server/discover`, and the handshake with servers of the handshake era.
 //!
 //! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning*, *Backward compatibility*.
 
@@ -45,7 +45,7 @@ pub(crate) fn write_params(
 pub(crate) type HandleConnectResponse = fn(&mut ClientState<'_>, &[u8], Outcome);
 
 impl ClientState<'_> {
-    /// Sends the first connecting request. Emits `ConnectFailed` if the configuration has no revision to request.
+    /// Queues the first connecting request. Emits `ConnectFailed` if the configuration has no revision to request.
     pub(crate) fn connect(&mut self) {
         self.connect = self.next_connect;
         match self.config.revisions.and(Revisions::STATELESS).latest() {
@@ -59,8 +59,8 @@ impl ClientState<'_> {
 
     /// Queues the connecting request, and starts its timeout.
     ///
-    /// The next step sends the request, unless the input has ended. The request fits into an empty transmit buffer,
-    /// because `Client::new` checks the size.
+    /// The client sends the request as soon as the transmit buffer has space, unless the input has ended. The request
+    /// fits into an empty transmit buffer, because `Client::new` checks the size of the buffer.
     pub(crate) fn send_connect_request(&mut self, revision: Revision, trigger: Trigger) {
         let time = match trigger {
             Trigger::Probe if self.may_fall_back() => self.config.timeouts.probe,
@@ -75,8 +75,9 @@ impl ClientState<'_> {
         self.unsent_connect = Some((revision, trigger));
     }
 
-    /// Extends the expired timeout of the connecting request by [`READ_TIME`]. This happens only once, and only right
-    /// after an event, because the caller may not have read the response yet. Returns whether the timeout was extended.
+    /// Extends the expired timeout of the connecting request by [`READ_TIME`], at most once per request. Has an effect
+    /// only if the caller has not read input since the last event, because the response may then be unread. Returns
+    /// whether the timeout was extended.
     pub(crate) fn extend_connect(&mut self) -> bool {
         let Some(connecting) = &mut self.connecting else { return false };
         if self.peer.line_event != LineEvent::Handled || self.connect_extended {
@@ -109,7 +110,7 @@ impl ClientState<'_> {
     }
 
     /// Starts the handshake with the revision `offered`. If `offered` is `None`, uses the newest configured revision of
-    /// the handshake era.
+    /// the handshake era. Connecting fails if there is no such revision.
     pub(crate) fn fall_back(&mut self, offered: Option<Revision>) {
         let newest = self.config.revisions.and(Revisions::HANDSHAKE).latest();
         match offered.or(newest) {

@@ -311,8 +311,8 @@ impl<'a> Response<'a> {
         if self.response.method == method { self.result() } else { None }
     }
 
-    /// Returns the [required member](Method::member) of the result, such as `content`. Returns `None` if the result
-    /// lacks the member.
+    /// Returns the [required member](Method::member) of the result, such as `content`. Returns `None` if the request
+    /// did not succeed, or if the result lacks the member.
     #[inline]
     fn member(&self) -> Option<Json<'a>> {
         match self.response.outcome {

@@ -257,7 +257,8 @@ impl ClientState<'_> {
         }
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
             outbound.data.partial_results = outbound.data.partial_results.saturating_add(1);
-            // Retire the id, so that the client ignores later messages with this id.
+            // Retire the id, so that the client ignores later messages with this id. The new number also stores the
+            // number of input requests.
             outbound.data.sequence = NO_SEQUENCE.saturating_add(count.into());
             outbound.state = OutboundState::NeedsInput;
         }

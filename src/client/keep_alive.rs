@@ -21,7 +21,7 @@ pub(crate) struct KeepAliveHooks {
     /// settings demand the end of the connection, and returns `true`. Otherwise returns `false`.
     pub(crate) advance: fn(&mut Client<'_>) -> bool,
     /// Returns the time of the next ping, or the deadline of the current ping. Returns `None` if the client is not
-    /// connected, or if neither time is set.
+    /// connected, if neither time is set, or if the time has passed.
     pub(crate) deadline: fn(&ClientState<'_>) -> Option<Millis>,
     /// Records a response to a ping. Returns `false` if no ping had this id.
     pub(crate) record_response: fn(&mut ClientState<'_>, Json<'_>) -> bool,

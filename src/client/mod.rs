@@ -115,7 +115,8 @@ use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::revision::Revision;
 use crate::time::Millis;
 
-/// Memory for one request in flight. The application lends an array: `[Slot::EMPTY; 4]`.
+/// Memory for one request in flight. The application lends an array of slots, such as `[Slot::EMPTY; 4]`: see
+/// [`Client::in_flight`].
 pub type Slot = crate::peer::slots::Slot<Request<InputKind, SentRequest>>;
 
 /// The client side of one connection.
@@ -142,7 +143,7 @@ pub struct Client<'b> {
     input: LineDecoder<'b>,
     state: ClientState<'b>,
     grace_deadline: Option<Millis>,
-    /// While the connection closes, the first slot that `drain` has not processed.
+    /// While the connection closes, the slot at which `drain` continues.
     next_ended_slot: u32,
     /// The function that emits results in chunks. The first call of `receive_chunks` sets this field.
     chunk_hook: Option<ChunkHook>,
@@ -175,8 +176,9 @@ impl Client<'_> {
     /// Returns the line that caused the latest event, such as a [`ProtocolError`](Event::ProtocolError), without its
     /// newline.
     ///
-    /// The line is valid until the next [`poll`](Client::poll). For an event without a line, returns an empty slice, or
-    /// a line that the client has not handled yet. For an oversized line, returns at most the id of its message.
+    /// The line is valid until the next [`poll`](Client::poll). For an event without a complete line, returns an empty
+    /// slice, or a line that the client has not handled yet. For an oversized line, returns at most the id of its
+    /// message. For a [truncated](crate::ProtocolError::Truncated) line, returns an empty slice.
     #[must_use]
     pub fn line(&self) -> &[u8] {
         self.input.bytes()
@@ -191,8 +193,8 @@ impl Client<'_> {
         self.state.peer.output.trim();
     }
 
-    /// Returns the number of late notifications: cancellations that match no request in flight, and progress and
-    /// subscription notifications of requests that have ended. Late responses are not counted.
+    /// Returns the number of late notifications: cancellations that match no request in flight, progress of requests
+    /// that await no response, and other notifications of requests that have ended. Late responses are not counted.
     ///
     /// Such a notification is no error, because messages of the two peers can cross: see
     /// [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at 65,535.
@@ -220,11 +222,12 @@ impl Client<'_> {
         self.state.peer.session.map(|session| session.capabilities)
     }
 
-    /// Ends the connection. [Subscriptions](Client::listen) and [tasks](ClientConfig::tasks) wait for
-    /// [`reconnect`](Client::reconnect). Every other request of the application fails with
+    /// Ends the connection. [Tasks](ClientConfig::tasks), and [subscriptions](Client::listen) whose filter the text of
+    /// the slot can hold, wait for [`reconnect`](Client::reconnect). Every other request of the application fails with
     /// [`RequestFailure::Closed`](crate::RequestFailure::Closed). [Deferred](ServerRequest::defer) requests of the
-    /// server are cancelled. The client still offers unsent output until the [grace period](Timeouts::grace) ends.
-    /// After [`Action::Closed`], the caller should close the server's input.
+    /// server are cancelled, unless they became tasks in a table with
+    /// [`keep_on_reset`](crate::client::TaskTable::keep_on_reset). The client still offers unsent output until the
+    /// [grace period](Timeouts::grace) ends. After [`Action::Closed`], the caller should close the server's input.
     pub fn shutdown(&mut self, now: Millis) {
         self.state.peer.now = self.state.peer.now.max(now);
         self.state.connecting = None;

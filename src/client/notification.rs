@@ -11,7 +11,7 @@ view! {
 }
 
 impl<'a> Updated<'a> {
-    /// Returns the URI of the resource. The URI is never `None` in an event of the client.
+    /// Returns the URI of the changed resource or part. The URI is never `None` in an event of the client.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")

@@ -1,4 +1,4 @@
-//! Options of a request: timeouts, progress, log level, `_meta`.
+//! Options of a request: timeouts, progress, log level, `_meta`, task.
 
 use crate::error::SendError;
 use crate::json::{Json, Kind};
@@ -6,7 +6,7 @@ use crate::protocol::level::Level;
 use crate::protocol::meta;
 use crate::time::Millis;
 
-/// Options of a request: timeouts, progress, log level and additional `_meta`.
+/// Options of a request: timeouts, progress, log level, additional `_meta` and task.
 ///
 /// ```
 /// use mcp_proto::{Level, Millis, client::Options};
@@ -44,8 +44,8 @@ impl<'o> Options<'o> {
         task: None,
     };
 
-    /// Sets the timeout. If the client [requests progress](Options::with_progress), each progress notification restarts
-    /// the timeout, unless [`ignore_progress`](Options::ignore_progress) is set.
+    /// Sets the timeout. If the client [requests progress](Options::with_progress), each notification of increased
+    /// progress restarts the timeout, unless [`ignore_progress`](Options::ignore_progress) is set.
     #[must_use]
     pub const fn timeout(mut self, time: Millis) -> Self {
         self.timeout = Some(time);
@@ -104,7 +104,7 @@ impl<'o> Options<'o> {
     }
 
     /// Requests a task (`2025-11-25`), which the server keeps for `ttl` milliseconds. With [`Millis::MAX`], the server
-    /// chooses the time.
+    /// chooses this time to live.
     ///
     /// Pass this option only for tools whose [`task_support`](crate::client::ToolView::task_support) is not
     /// `Forbidden`. If the server does not declare tasks, or the [configuration](crate::client::ClientConfig::tasks)

@@ -83,7 +83,7 @@ page! {
     /// ```
     /// use mcp_proto::client::{Client, Event};
     ///
-    /// /// Looks for a tool on a page. If the tool is there, cancels the list and returns the schema of the tool.
+    /// /// If the page contains the tool, returns the tool's schema, and cancels the list if pages remain.
     /// fn found(client: &mut Client<'_>, name: &str) -> Option<String> {
     ///     let Some(Event::Tools(page)) = client.event() else { return None };
     ///     let schema = page.find(name)?.input_schema().to_string();

@@ -1,4 +1,4 @@
-//! Poll loop: lines, deadlines, keep-alive, and the end of a connection.
+//! Steps of a poll: lines, deadlines, keep-alive, and the end of a connection.
 
 use crate::client::Client;
 use crate::client::client_state::ClientState;
@@ -18,7 +18,7 @@ use crate::rpc::{self, Class};
 use crate::time::Millis;
 
 impl Client<'_> {
-    /// Returns the latest time for the next poll, or `None` if there is no deadline.
+    /// Returns the latest time for the next poll, or `None` if no deadline is in the future.
     pub(super) fn next_deadline(&self) -> Option<Millis> {
         let ClientState { peer, connecting, keep_alive_hooks, client_tasks, .. } = &self.state;
         let has_timers = self.grace_deadline.is_some()
@@ -29,8 +29,8 @@ impl Client<'_> {
         if has_timers { self.next_timer(timeout) } else { timeout }
     }
 
-    /// Returns the earlier of two times: `timeout`, and the earliest deadline that does not belong to a request in
-    /// flight. Returns `None` if there is neither.
+    /// Returns the earlier of two times: `timeout`, and the earliest deadline that does not belong to a slot. Ignores
+    /// times that have passed, and returns `None` if no time remains.
     #[cold]
     #[inline(never)]
     fn next_timer(&self, timeout: Option<Millis>) -> Option<Millis> {
@@ -81,8 +81,9 @@ impl Client<'_> {
     }
 
     /// Performs one step of a client that is not connected: see [`step`](Client::step). Returns `None` while the
-    /// connecting request awaits its response. After an event, extends the timeout of this request once, because the
-    /// response may be unread.
+    /// connecting request awaits transmit space or its response: the caller then performs the other parts of the step.
+    /// If the timeout of this request expires right after an event, extends the timeout once, because the response may
+    /// be unread.
     #[cold]
     #[inline(never)]
     fn step_unconnected(&mut self) -> Option<bool> {
@@ -100,8 +101,8 @@ impl Client<'_> {
         Some(true)
     }
 
-    /// Expires tasks that the client runs, up to the first event. Without an event, then sends pending messages about
-    /// tasks. Returns `true` if an event or an error is pending.
+    /// Expires tasks that the client runs, up to the first event. If there is no event, sends pending messages about
+    /// these tasks. Returns `true` if an event or an error is pending.
     #[inline]
     fn advance_client_tasks(&mut self) -> bool {
         self.state.client_tasks.is_some() && self.advance_open_tasks()
@@ -115,7 +116,7 @@ impl Client<'_> {
         self.state.pending_event.is_some() || self.state.peer.pending_error.is_some()
     }
 
-    /// Sends a due ping, or emits `PeerUnresponsive`. Returns `true` if this event is pending.
+    /// Sends a due ping if it fits, or emits `PeerUnresponsive`. Returns `true` if this event is pending.
     fn advance_keep_alive(&mut self) -> bool {
         self.state.keep_alive_hooks.is_some_and(|hooks| {
             cold_path();
@@ -124,7 +125,8 @@ impl Client<'_> {
     }
 
     /// Emits one `Writable` after the client has refused a message of the application. The event waits until all output
-    /// is sent, and no request of the server awaits space for its response. Returns whether the event is pending now.
+    /// is sent, and until no request of the server awaits space for its response. Returns whether the event is pending
+    /// now.
     fn emit_writable(&mut self) -> bool {
         self.state.peer.report_writable && self.emit_writable_if_empty()
     }
@@ -184,8 +186,8 @@ impl Client<'_> {
         true
     }
 
-    /// Processes the next line. Returns `false` if no line is complete, or if the transmit buffer lacks space for the
-    /// response.
+    /// Processes the next line or, after `receive_chunks`, the next chunk of a result. Returns `false` if there is
+    /// neither, or if the transmit buffer lacks space for the response to a request.
     fn process_next_line(&mut self) -> bool {
         let line = self.input.line_with(|| self.state.known_result_meta());
         if let Some(hook) = self.chunk_hook {
@@ -224,15 +226,15 @@ impl Client<'_> {
         self.state.has(WireFeature::Batches) && self.input.open_batch()
     }
 
-    /// Returns whether the application, or a task that the client runs, responds to the request in the current line.
+    /// Returns whether the request in the current line is for the application, or about tasks that the client runs.
     #[inline(never)]
     fn requests_input(&self) -> bool {
         let method = rpc::text(self.input.bytes(), self.input.scanner().span(Member::Method));
         receive::requested_input(&self.state, method).is_some()
     }
 
-    /// Processes a line that is not a message: invalid JSON, a discarded line, or the end of a stream. Returns `false`
-    /// if the transmit buffer lacks space for the response.
+    /// Processes a line that is not a message: invalid or too deeply nested JSON, a discarded line, or the end of a
+    /// stream. Returns `false` if the line looks like a request, and the transmit buffer lacks space for the response.
     #[cold]
     #[inline(never)]
     fn process_unreadable_line(&mut self, line: LineKind) -> bool {
@@ -252,7 +254,8 @@ impl Client<'_> {
         self.finish_line(outcome)
     }
 
-    /// Emits the error of a processed line. Releases the line if no event is pending. Returns `true`.
+    /// Shows a processed line to the observer, and emits the error of the line, unless the message is
+    /// [late](ProtocolError::is_late). Releases the line if no event is pending. Returns `true`.
     #[inline]
     fn finish_line(&mut self, outcome: Result<(), ProtocolError>) -> bool {
         self.state.peer.output.observe_received(|| self.input.bytes(), outcome.err());
@@ -344,7 +347,8 @@ impl ClientState<'_> {
     /// in the stateless era, in which the client sends no responses. With `is_for_application`, the space must suffice
     /// for any response. Otherwise the space must suffice only for an error or an empty result.
     ///
-    /// Messages that already wait precede the response, so that the order does not depend on how the output drains.
+    /// Returns `false` while earlier messages wait for transmit space. The order of the messages therefore does not
+    /// depend on how the output drains.
     fn reserve_response(&mut self, is_for_application: bool) -> bool {
         if !self.responds_to_requests() {
             return true;

@@ -72,8 +72,8 @@ fn handle_error_without_id(
     line: &[u8],
     error: Span,
 ) -> Result<(), ProtocolError> {
-    // While the client connects, an error without id responds to the connecting request. After an abandoned probe, the
-    // first such error may respond to the probe, so the client only reports this error.
+    // While the connecting request awaits its response, an error without an id counts as this response. After an
+    // abandoned probe, the first such error may respond to the probe, so the client only reports this error.
     let is_connecting = state.connecting.is_some() && state.unsent_connect.is_none();
     if is_connecting && !mem::take(&mut state.probe_abandoned) {
         state.handle_connect_response(line, Outcome::Error(error));
@@ -82,13 +82,16 @@ fn handle_error_without_id(
     Err(error_without_id(rpc::view(line, error)))
 }
 
-/// Processes a line that is not valid JSON, or that the decoder discarded.
+/// Processes a line that is not valid JSON, is nested too deeply, or was discarded by the decoder.
 ///
-/// If the line is the response to a request in flight, this request ends with a failure. If the response to the probe
-/// lost bytes, the function returns the error. In this case, the function also repeats the probe, unless the probe was
-/// already repeated or the input has ended. For any other line, except a response to a ping, returns the error. A line
-/// with the member `method` counts as a request. If its id is intact and not too long, the function also responds to
-/// this request with the error, except in the stateless era.
+/// If the line is the response to a request in flight, this request ends with a failure. For the probe, there are two
+/// exceptions. If the response lost bytes, the function returns the error, and repeats the probe, unless the probe was
+/// already repeated or the input has ended. If the response is invalid or nested too deeply, the client falls back to
+/// the handshake if possible.
+///
+/// For any other line, except a response to a ping, returns the error. A line with the member `method` counts as a
+/// request. If its id is intact and not too long, the function also responds to this request with the error, except in
+/// the stateless era.
 pub(crate) fn handle_unreadable_line(
     state: &mut ClientState<'_>,
     input: &LineDecoder<'_>,
@@ -146,7 +149,7 @@ fn handle_request(
     let id_view = rpc::view(line, id);
     let id_text = id_view.bytes();
     if !state.responds_to_requests() {
-        // The specification forbids any response, even an error.
+        // In the stateless era, the specification forbids any response, even an error.
         return Err(ProtocolError::UnknownMethod);
     }
     if id_text.len() > ID_LIMIT {
@@ -252,7 +255,7 @@ fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> R
         return Err(ProtocolError::InvalidParams);
     };
     if !state.responds_to_requests() {
-        // In the stateless era a server can only cancel a subscription.
+        // In the stateless era, a server can cancel nothing but a subscription.
         return state.end_subscription(id);
     }
     let Some(ticket) = state.peer.in_flight.find(id, StreamId::NONE) else {
@@ -280,8 +283,8 @@ fn is_connecting(state: &ClientState<'_>, id: Json<'_>) -> bool {
     matches!(state.peer.find_issued(id), IssuedId::Other(sequence) if state.is_connect_sequence(sequence))
 }
 
-/// Returns whether an invalid message is a malformed response: a message with the id of a pending request or a ping, but
-/// without method, result and error.
+/// Returns whether an invalid message is a malformed response: a message with the id of a pending request or a ping,
+/// but without method, result and error.
 #[cold]
 #[inline(never)]
 fn is_pending_response(state: &mut ClientState<'_>, line: &[u8], scanner: &Scanner) -> bool {
@@ -345,7 +348,7 @@ fn handle_other_response(
         IssuedId::Other(sequence) if state.is_connect_sequence(sequence) => {
             state.handle_connect_response(line, outcome);
         }
-        // The response to the abandoned probe, or to the cancellation of a late task.
+        // The response to the abandoned probe, or to the cancellation of a task that a late result created.
         IssuedId::Other(_) => {
             state.probe_abandoned = false;
             if let Some(era) = state.config.stateless {
@@ -424,8 +427,8 @@ fn handle_result_type(
     true
 }
 
-/// Returns whether the `resultType` `kind` marks a complete result. The value `null` stands for a missing member,
-/// because older servers omit `resultType`.
+/// Returns whether the `resultType` `kind` marks a complete result. For a missing member, the caller passes `null`.
+/// This value also marks a complete result, because older servers omit `resultType`.
 pub(crate) fn is_complete(kind: Json<'_>) -> bool {
     kind.is_null() || kind.string().is_some_and(|kind| kind.is_name("complete"))
 }
@@ -439,7 +442,7 @@ pub(crate) fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: 
 }
 
 impl ClientState<'_> {
-    /// Frees the slot of a request that has failed or has a response. If the request is about a task, also ends the
+    /// Frees the slot of a request that has ended or was cancelled. If the request is about a task, also ends the
     /// client's subscription to this task. If the request is such a subscription, the client polls the task.
     pub(crate) fn release_request(&mut self, ticket: Ticket) {
         if let Some(tasks) = self.config.tasks {
@@ -449,8 +452,8 @@ impl ClientState<'_> {
     }
 
     /// Fails the latest request on a stream that has closed, if the request awaits its response. There are two
-    /// exceptions. After a probe, the client falls back to the handshake if possible. After a request about a task, the
-    /// client polls the task.
+    /// exceptions. If the request is the probe, the client falls back to the handshake if possible. If the request is
+    /// about a task, the client polls the task later.
     pub(crate) fn fail_exchange(&mut self, stream: StreamId) {
         match self.find_on_stream(stream) {
             IssuedId::Request(ticket) if self.peer.awaits_response(ticket) => {

@@ -17,14 +17,16 @@ use crate::client::pending_event::{PendingEvent, PendingOutcome, PendingResponse
 use crate::client::request_data::NO_SEQUENCE;
 
 impl Client<'_> {
-    /// Sets the era of all later connections, if the configuration is [`Connect::Automatic`]. Otherwise without effect.
+    /// Sets the era of all later connections, if the configuration is [`Connect::Automatic`]. With any other
+    /// configuration, this function has no effect.
     ///
-    /// A connection that has begun is not affected. With [`Connect::Automatic`], later connections probe again. Call this function before [`reconnect`](Client::reconnect) or [`reset`](Client::reset):
+    /// A connection that has begun is not affected. With [`Connect::Automatic`], later connections probe again. Call
+    /// this function before [`reconnect`](Client::reconnect) or [`reset`](Client::reset):
     ///
     /// - With [`Connect::Handshake`] after [`ConnectFailure::Closed`](crate::client::ConnectFailure::Closed), because
     ///   some old servers exit when they receive `server/discover`.
-    /// - With the era of the last connection, so that the client does not probe again. A server of the handshake era
-    ///   that ignores the probe otherwise delays each connection by the [probe
+    /// - With the era of the last connection, so that the client does not detect the era again. Without this call, a
+    ///   server of the handshake era that ignores the probe delays each connection by the [probe
     ///   timeout](crate::client::Timeouts::probe).
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Writes the requests of the client: their ids, and the data that their slots store.
+//! Requests that the client sends: their ids, their text, and the data that their slots store.
 #![allow(clippy::as_conversions, reason = "a stream is the low half of an id")]
 
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
@@ -27,9 +27,9 @@ pub struct SentRequest {
     ///
     /// A partial result is a page of a list, or a result that requires input.
     pub(crate) partial_results: u32,
-    /// The length of the additional `_meta` in the slot's text.
+    /// The length of the additional `_meta`. The slot's text begins with this `_meta`, unless the `_meta` did not fit.
     ///
-    /// The `_meta` is at the start of the text. The client writes this `_meta` again if it sends the request again.
+    /// The client writes this `_meta` again if it sends the request again.
     pub(crate) meta_length: u16,
     pub(crate) level: Option<Level>,
     pub(crate) method: Method,
@@ -67,8 +67,8 @@ impl ClientState<'_> {
         self.peer.in_flight.outbound(ticket).map_or(Method::Other, |outbound| outbound.data.method)
     }
 
-    /// Finds the latest request that was sent on this stream. Returns [`IssuedId::Unknown`] if there is no such
-    /// request.
+    /// Returns the meaning of the largest id on this stream, among the ids that the client can have sent so far.
+    /// Returns [`IssuedId::Unknown`] if the stream has no such id.
     pub(crate) fn find_on_stream(&self, StreamId(stream): StreamId) -> IssuedId {
         // All sent ids are below this bound. Find the largest id below the bound whose low 32 bits are the stream.
         let bound = self.id_of(self.peer.next_sequence, None);
@@ -146,8 +146,8 @@ impl ClientState<'_> {
         Ok(())
     }
 
-    /// Writes a request under a new id. The parameters are as for [`resend`](ClientState::resend). The request also
-    /// contains the additional `_meta` in the slot's text.
+    /// Writes a request under a new id. `params` has the same arguments as in [`resend`](ClientState::resend). The
+    /// request also contains the additional `_meta` in the slot's text.
     pub(crate) fn write_stored(
         &mut self,
         ticket: Ticket,

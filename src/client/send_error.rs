@@ -34,10 +34,11 @@ impl ClientState<'_> {
         self.send_error(unwritten != Unwritten::Invalid)
     }
 
-    /// Returns the error for a request without a free slot.
+    /// Returns the error for a request for which no slot is free.
     #[cold]
     pub(crate) fn full(&mut self) -> SendError {
-        // Writing a queued cancellation or error frees its slot. Report `Writable` when the transmit buffer is empty.
+        // A queued message, such as a cancellation, may free its slot when it is written. The client emits `Writable`
+        // later, so that the application tries again.
         self.peer.report_writable |= self.peer.in_flight.queue_front().is_some();
         SendError::Full
     }

@@ -14,8 +14,8 @@ use crate::peer::slots::InFlight;
 impl<'b> Client<'b> {
     /// Creates a client on two buffers.
     ///
-    /// Each buffer is a lent slice or, with the feature `alloc`, a heap buffer from `Buffer::grown`, for which the
-    /// caller needs no `Vec<u8>`. To send requests, the client also needs [slots](Client::in_flight).
+    /// Each buffer is a lent slice or, with the feature `alloc`, a heap buffer from `Buffer::grown`. To send requests,
+    /// the client also needs [slots](Client::in_flight).
     ///
     /// # Errors
     /// [`ConfigError::RxTooSmall`], [`ConfigError::TxTooSmall`]: a buffer is too small for the messages that the client
@@ -61,7 +61,7 @@ impl<'b> Client<'b> {
     /// - the id and the progress token of a [deferred](crate::client::ServerRequest::defer) request of the server,
     /// - the reason of a [cancellation](Client::cancel) that awaits transmit space.
     ///
-    /// For a list, a subscription or a resumable request, this share also stores the additional
+    /// For a list, a subscription or a request that may require input, this share also stores the additional
     /// [`_meta`](crate::client::Options::meta). If the application lends no slots, every request of the application
     /// fails with [`SendError::Full`](crate::SendError::Full), and no request of the server can be deferred.
     ///

@@ -67,8 +67,8 @@ fn handle_late_probe_response(state: &mut ClientState<'_>, line: &[u8], outcome:
 }
 
 impl ClientState<'_> {
-    /// Handles a malformed probe response, or one without `supportedVersions`. The client falls back to the handshake
-    /// if possible, because some handshake servers respond to unknown methods with an empty result.
+    /// Handles a malformed probe response, or one without an array `supportedVersions`. The client falls back to the
+    /// handshake if possible, because some handshake servers respond to unknown methods with an empty result.
     fn handle_invalid_discovery(&mut self) {
         match self.may_fall_back() {
             true => self.fall_back(None),
@@ -104,7 +104,7 @@ impl ClientState<'_> {
         self.result_meta.first().filter(|meta| !meta.is_empty())
     }
 
-    /// Stores the `_meta` of the response to `server/discover`.
+    /// Stores the `_meta` of the response to `server/discover`, unless the `_meta` is too long.
     fn store_result_meta(&mut self, discovery: Json<'_>) {
         let Some(known) = self.result_meta.first_mut() else { return };
         let meta = discovery.get("_meta").filter(|meta| meta.kind() == Kind::Object);

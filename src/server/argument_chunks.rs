@@ -160,7 +160,8 @@ impl FoundArgument<'_> {
 /// Finds the streamed argument in the current line. The line may be incomplete. Returns `None` if there is no such
 /// argument so far.
 ///
-/// Of several members with the same name on the path, the first one counts. So all chunks belong to the same string.
+/// Of several members `params` or `arguments`, and of several strings for the streamed argument, the first one counts.
+/// So all chunks belong to the same string.
 fn find_argument<'c>(input: &LineDecoder<'_>, config: &'c ServerConfig<'c>) -> Option<FoundArgument<'c>> {
     let (line, scanner) = (input.text_so_far(), input.scanner());
     let offset = |tail: &[u8]| line.len().wrapping_sub(tail.len());

@@ -20,14 +20,16 @@ impl ChangeSet {
     pub(crate) const TOOLS: ChangeSet = ChangeSet(1);
     pub(crate) const RESOURCES: ChangeSet = ChangeSet(2);
     pub(crate) const PROMPTS: ChangeSet = ChangeSet(4);
-    /// The received line waits for space, and no message has passed the line.
+    /// If set without `LINE_PASSED`: the received line waits for space, and no message has passed the line.
     pub(crate) const LINE_WAITING: ChangeSet = ChangeSet(8);
-    /// A change notification, or a message of the application that is no response, has passed the line. With
-    /// `LINE_WAITING`, a change has followed: the next space is for the line.
+    /// A change notification, or a message of the application that is no response, has passed the line: it took space
+    /// for which the line waited. If `LINE_WAITING` is also set, a change has followed this message: the next space is
+    /// for the line.
     pub(crate) const LINE_PASSED: ChangeSet = ChangeSet(16);
     /// Messages about tasks are pending.
     pub(crate) const TASKS_PENDING: ChangeSet = ChangeSet(32);
-    /// Subscriptions of the stateless era exist, or have existed.
+    /// Subscriptions of the stateless era exist, or have existed. In the pending changes of a subscription, this flag
+    /// means that the response to the subscription is written.
     pub(crate) const SUBSCRIBED: ChangeSet = ChangeSet(64);
     /// A feature has pending notifications.
     pub(crate) const FEATURE_PENDING: ChangeSet = ChangeSet(128);
@@ -114,9 +116,9 @@ impl Server<'_> {
 
     /// Writes pending messages, unless a line that waits for space has precedence.
     ///
-    /// Pending messages precede a line that waits for space. Once such a message was written, further changes wait for
-    /// the line, like messages of the application. Otherwise a line would wait forever if changes are more frequent than
-    /// the client reads.
+    /// Pending messages precede a line that waits for space. After one of these messages, later changes wait until the
+    /// line is handled. Without this rule, a line could wait forever, because the application may report changes faster
+    /// than the client reads. Returns `true` if a task caused an event.
     fn write_changes_or_yield(&mut self) -> bool {
         let Server { input, state } = self;
         let state: &mut ServerState<'_> = state;
@@ -187,8 +189,9 @@ impl ServerState<'_> {
     /// Writes a notification if the output has space for a whole response. Returns whether the server has written the
     /// notification.
     ///
-    /// The server applies the same condition to responses, so a notification does not pass a response because it is
-    /// shorter. Only [`LINE_FIRST`](ChangeSet::LINE_FIRST) gives the next space to the response.
+    /// A line that needs a response waits for the same space. So a notification does not pass the line merely because
+    /// the notification is shorter than a response. Only [`LINE_FIRST`](ChangeSet::LINE_FIRST) gives the next space to
+    /// the line.
     fn write_notification(&mut self, method: &str) -> bool {
         let routing = self.session_routing(OutboundMessageKind::Notification);
         let mut write = |out: &mut Writer<'_>| {

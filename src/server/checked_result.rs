@@ -32,7 +32,7 @@ impl Reply<'_> {
     }
 }
 
-/// Replaces structured content that does not match the schema with a failure.
+/// If the structured content does not match the schema, replaces the content with a failure.
 #[cfg(all(feature = "derive", feature = "std", debug_assertions))]
 fn check(result: &mut crate::server::ToolResult<'_, '_>, schema: Option<&str>) {
     use crate::json::Json;

@@ -33,8 +33,8 @@ impl ServerConfig<'_> {
     }
 }
 
-/// Returns whether the configuration accepts `shutdown` and `exit`, and the server has only one session. A client of
-/// one of several sessions must not end the server.
+/// Returns whether the configuration accepts `shutdown` and `exit`, and the server has only one session. With several
+/// sessions, a client could end the sessions of other clients with these methods.
 fn accepts_lsp_shutdown(state: &ServerState<'_>) -> bool {
     state.config.lsp_shutdown && state.session_key == SessionKey::NONE
 }

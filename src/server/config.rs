@@ -58,7 +58,7 @@ pub struct ServerConfig<'i> {
 #[non_exhaustive]
 pub struct Limits {
     /// The maximum length of a request id as JSON text, in bytes. For a string, the length includes the quotes.
-    /// Default: 64. The id of an oversized line has an upper bound of 65,535.
+    /// Default: 64. In an oversized line, an id may have at most 65,535 bytes, even if this limit is higher.
     ///
     /// A request with a longer id gets an error without an id. To be deferred, a request needs an id that also fits
     /// into the text of a slot.
@@ -81,6 +81,9 @@ pub struct Limits {
     /// `shutdown` request. Requests in flight may finish until the period expires. The client then has a second period
     /// of the same length to read the remaining output. The second period restarts whenever the client reads. In the
     /// second period, the server accepts no further input.
+    ///
+    /// If a received line still waits for transmit space at the end of the input, the first period starts only after
+    /// this line. A separate period of the same length limits the wait, and restarts whenever the client reads.
     pub grace: Millis,
     /// The maximum number of consecutive error responses without an id. Default: eight.
     ///

@@ -11,8 +11,8 @@ use crate::time::Millis;
 const DEFERRED_TIMEOUT: Millis = Millis::seconds(60);
 
 impl ServerState<'_> {
-    /// Restarts the timeout of a deferred request that reports progress, unless the application has set the timeout.
-    /// Boards without a heap do not link this code.
+    /// Restarts the timeout of a deferred request for which the application reports progress. No effect if the
+    /// application has set the timeout. Boards without a heap do not link this code.
     #[cfg(feature = "alloc")]
     pub(super) fn restart_timeout(&mut self, ticket: Ticket) {
         let deadline = self.peer.now.plus(self.deferred_timeout());

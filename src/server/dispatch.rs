@@ -20,9 +20,10 @@ use crate::server::server_state::ServerState;
 pub(crate) enum Received {
     /// Handled without an event. A request has its response, or is deferred.
     Done,
-    /// Handled with an error, which is in `Peer::pending_error`. The error causes an event unless the message came too
-    /// late. If the message is a request, its response is an error. Exceptions: With [`ProtocolError::ListSplit`] the
-    /// response is a valid list, and with [`ProtocolError::Muted`] there is no response.
+    /// Handled with an error, which is in `Peer::pending_error`. The error causes an event, unless
+    /// `Peer::drop_late_error` drops the error. If the message is a request, its response is an error. Exceptions: With
+    /// [`ProtocolError::ListSplit`] the response is a valid list, and with [`ProtocolError::Muted`] there is no
+    /// response.
     Failed,
     /// Handled with an event, which is in `ServerState::pending_event`.
     Event,
@@ -75,8 +76,8 @@ pub(crate) fn handle_message(
             let id = rpc::view(line, spans.id).bytes();
             let limit = state.config.limits.id;
             if id.len() > limit {
-                // The request counts as an invalid message, because its error has no id. `refuse` limits errors
-                // without an id.
+                // The error response has no id, so the request counts as an invalid message: `refuse` limits such
+                // responses.
                 return state.refuse(b"", stream, ProtocolError::IdTooLong { limit }, None);
             }
             state.invalid_in_a_row = 0;
@@ -102,8 +103,8 @@ pub(crate) fn handle_message(
             state.invalid_in_a_row = 0;
             handle_response(state, line, scanner, class, spans)
         }
-        // An error without an id may be a response to a message of the server, so this error does not reset
-        // `invalid_in_a_row`.
+        // The client may respond to each error of the server with an error without an id. If these errors reset
+        // `invalid_in_a_row`, the limit would have no effect.
         Class::ErrorWithoutId => state.fail(error_without_id(rpc::view(line, scanner.span(Member::Error)))),
         Class::Invalid(why) | Class::Unanswerable(why) => {
             let id = may_need_response(class).then(|| scanner.valid_id(line).bytes(line));
@@ -141,11 +142,11 @@ impl ServerState<'_> {
         Received::Failed
     }
 
-    /// Responds to an invalid message with an error, and reports the error. If the error has no id, and too many
-    /// consecutive errors without an id precede this error, sends no response, and reports only `Muted`.
+    /// Responds to an invalid message with an error, and reports the error. If `id` is empty or too long, the error
+    /// response has no id.
     ///
-    /// If `id` is empty or too long, the error has no id. [`Limits::invalid_in_a_row`](crate::server::Limits) limits
-    /// consecutive errors without an id.
+    /// Outside of batches and streams, [`Limits::invalid_in_a_row`](crate::server::Limits) limits consecutive error
+    /// responses without an id. After the limit, sends no response to such a message, and reports only `Muted`.
     #[cold]
     pub(crate) fn refuse(
         &mut self,
@@ -189,7 +190,7 @@ pub(crate) fn handle_unreadable_line(
         match Class::new(bytes, input.scanner(), false) {
             Class::Request | Class::Invalid(_) => input.scanner().valid_id(bytes).bytes(bytes),
             _ if line == LineKind::TooDeep => return state.fail(error),
-            // An id may follow the position of the JSON error, so the id is unknown. Respond without an id.
+            // The id may follow the JSON error or the gap, so the id is unknown.
             _ => b"",
         }
     };

@@ -49,7 +49,7 @@ pub enum Event<'a> {
     /// belongs.
     ArgumentChunk(ArgumentChunk<'a>),
     /// The [chunks](Event::ArgumentChunk) end without a [`Call`](Event::Call), for example because the line is not
-    /// valid or the server refused the call. The application discards the chunks.
+    /// valid or the server refused the call. The application must discard the chunks.
     ///
     /// [`ProtocolError`](Event::ProtocolError) follows with the reason, if there is an error. The chunks may also end
     /// without this event: with [`Action::Closed`](crate::Action::Closed), or when the caller [resets](Server::reset)
@@ -92,11 +92,13 @@ pub enum Event<'a> {
     /// [stream](crate::Receive::stream_closed). The client may also have cancelled the [automatic
     /// task](crate::server::Tasks::automatic) of a deferred request.
     ///
-    /// The application must stop working on the request, because the server sends no response. The application must
-    /// also [cancel](Server::cancel) the requests that it sent [during](crate::server::RequestOptions::during) this
-    /// request. If a [chunked](Call::chunked) response has begun, the server ends this response as a failure. The
-    /// server also emits this event for a request that waits for the result of a task. The ticket is then unknown to
-    /// the application.
+    /// The application must stop working on the request. The application must also [cancel](Server::cancel) the
+    /// requests that it sent [during](crate::server::RequestOptions::during) this request. The server sends no
+    /// response. Exception: if a [chunked](Call::chunked) response has begun, the server ends this response as a
+    /// failure.
+    ///
+    /// The server also emits this event for a request that waits for the result of a task. The ticket is then unknown
+    /// to the application.
     Cancelled {
         /// The request. The ticket is no longer valid.
         ticket: Ticket,
@@ -135,8 +137,8 @@ pub enum Event<'a> {
     /// The client has not responded to a ping, or has read nothing while the transmit buffer had no space for a ping:
     /// see [`Server::keep_alive`].
     PeerUnresponsive,
-    /// A message of the client or a response of the application was not valid. The server has handled the error. The
-    /// error itself does not end the connection.
+    /// The server has handled an error of the client or of the application, such as an invalid message or an invalid
+    /// response. The error itself does not end the connection.
     ///
     /// The event has no message, because the server has released the line. An [observer](Server::observe) gets the
     /// message with its error, such as a call with the name of an unknown tool.
@@ -274,7 +276,7 @@ impl<'a> RequestParts<'a> {
     }
 
     /// Converts the spans like [`new`](Self::new), and sets `arguments` to the part of the line with the arguments. The
-    /// reply has this access to the state.
+    /// reply reaches the state through `access`.
     ///
     /// The function returns only the parts, so that the compiler constructs the parts in their final place in the
     /// event.

@@ -45,14 +45,14 @@ pub(crate) trait Sealed {
         &[]
     }
 
-    /// Handles a request for the method with this index in `methods`. The index of an extension's method is
-    /// `usize::MAX`.
+    /// Handles a request for the method with this index in `methods`. For a method that the application defines, the
+    /// index is `usize::MAX`.
     fn handle<'b>(&'b self, _method: usize, _: &mut Request<'_, 'b>) -> Received {
         Received::Done
     }
 
-    /// Returns whether the feature has this method of an extension. `true` selects the methods of requests, and `false`
-    /// those of notifications.
+    /// Returns whether the application has defined this method of an extension in the feature. `_is_request`
+    /// distinguishes methods of requests from methods of notifications.
     fn has_extension_method(&self, _: Str<'_>, _is_request: bool) -> bool {
         false
     }
@@ -63,7 +63,8 @@ pub(crate) trait Sealed {
         Received::Done
     }
 
-    /// Finds the first catalog entry whose key satisfies the predicate. Returns `Found::Dynamic` for a dynamic list.
+    /// Finds the first entry of this catalog whose key satisfies the predicate. Returns `Found::Dynamic` for a dynamic
+    /// list. Ignores the predicate for a [`Catalog`] that is not a list.
     fn find(&self, _: Catalog, _: &dyn Fn(&str) -> bool) -> Found<'_> {
         Found::Absent
     }
@@ -81,8 +82,8 @@ pub(crate) trait Sealed {
         None
     }
 
-    /// Returns the flag of the feature's list, and the method of its notification. Returns `None` if the feature does
-    /// not declare `listChanged`.
+    /// Returns the flag of the feature's list, and the method of the notification that reports changes of this list.
+    /// Returns `None` if the feature does not declare `listChanged`.
     fn change_notification(&self) -> Option<(ChangeSet, &'static str)> {
         None
     }
@@ -107,8 +108,8 @@ pub(crate) trait Sealed {
         None
     }
 
-    /// Creates a table of tasks that grows on the heap. Returns `None` for all features except `Tasks`, so that other
-    /// servers do not link tables.
+    /// Creates a table of tasks that grows on the heap. Returns `None` for all features except `Tasks`, so that servers
+    /// without this feature do not link tables.
     #[cfg(feature = "alloc")]
     fn grown_tasks(&self, _limit: usize, _text: usize) -> Option<TaskTable<'static>> {
         None
@@ -186,7 +187,8 @@ impl<'r, 'b> Request<'r, 'b> {
         }
     }
 
-    /// Returns whether `owner` has another request with the same id in flight.
+    /// Returns whether another request with the same id is in flight. Searches the requests of `owner`: the stream of
+    /// the request, or that of the session.
     #[inline]
     pub(crate) fn is_duplicate(&self, owner: StreamId) -> bool {
         self.state.find_in_flight(Json::exact(self.id()), owner).is_some()

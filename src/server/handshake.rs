@@ -47,7 +47,7 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let Some(NegotiatedSession { revision, capabilities, .. }) = request.state.peer.session else {
         return handle_without_session(request, method);
     };
-    // Ignore these members, because clients of this era do not retry requests with input.
+    // Ignore `inputResponses` and `requestState`, because clients of this era do not retry requests with input.
     (request.spans.responses, request.spans.state) = (Span::MISSING, Span::MISSING);
     let context = &mut request.pending.context;
     context.set_revision(revision);

@@ -65,7 +65,8 @@ impl ServerState<'_> {
         (hooks.find)(&self.peer.in_flight, id, owner)
     }
 
-    /// Returns the earliest deadline of the requests in flight, or `None` if no request has a deadline.
+    /// Returns the earliest deadline of the requests in flight, or `None` if no request has a deadline. A deadline at
+    /// the maximum time does not count.
     pub(crate) fn in_flight_deadline(&self) -> Option<Millis> {
         (self.in_flight_hooks?.next_deadline)(&self.peer.in_flight)
     }
@@ -92,7 +93,8 @@ impl ServerState<'_> {
     /// Writes queued messages while the output has space. The queue holds errors of expired requests, ends of chunked
     /// responses, and cancellations of outbound requests.
     pub(crate) fn write_queued(&mut self) {
-        // While a batch is in the line, the error of an open batch's member cannot be collected, so the queue waits.
+        // While a batch is in the line, the server collects the responses to its members. An error for a member of an
+        // earlier batch, which awaits deferred responses, cannot be collected at the same time. So the queue waits.
         if self.peer.in_flight.has_queued()
             && !self.batches.in_line()
             && let Some(hooks) = self.in_flight_hooks

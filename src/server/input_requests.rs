@@ -135,8 +135,8 @@ enum Stage {
     Response(ResponseKind, usize),
     /// The server cannot send the request.
     NotSent,
-    /// The call ended before its input request. The next call of `step` cancels this input request. `None` means that
-    /// there is nothing to cancel.
+    /// The call ended before the table responded to it. The next call of `step` cancels the input request. `None` means
+    /// that there is no input request to cancel.
     Ended(Option<Ticket>),
 }
 
@@ -162,7 +162,7 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
     ///
     /// The table does not call `handler` in these cases:
     ///
-    /// - The call ends before its input request has an outcome.
+    /// - The call ends before its input request has an outcome, or while the outcome waits for transmit space.
     /// - The client or the revision does not support the input: the response is an error that names the capability.
     /// - The table is full or no slot is free: the response says that the server is busy.
     /// - The server cannot send the request: the call fails.

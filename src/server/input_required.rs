@@ -93,7 +93,7 @@ impl Reply<'_> {
     ///
     /// In `2026-07-28` the pages are [required input](Reply::require_input), with the elicitation ids as keys. In
     /// `2025-11-25` a client that declared `elicitation.url` gets a special error (-32042). All other clients of the
-    /// handshake era get an error (-32603) whose message names the first page.
+    /// handshake era get an error (-32603), whose message names the first page if `pages` is not empty.
     pub fn require_urls(self, pages: &[OpenUrl<'_>]) {
         let opens = self.pending.context.capabilities.has(ClientCapabilities::ELICITATION_URL);
         let revision = self.pending.context.revision();

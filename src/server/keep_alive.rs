@@ -27,7 +27,7 @@ pub(crate) struct KeepAliveHooks {
     pub(super) record_response: fn(&mut ServerState<'_>, Json<'_>) -> bool,
 }
 
-/// The hooks of all servers.
+/// The hooks of every server with keep-alive.
 pub(super) static KEEP_ALIVE_HOOKS: KeepAliveHooks = KeepAliveHooks { advance, deadline, record_response };
 
 fn advance(server: &mut Server<'_>) -> bool {

@@ -103,7 +103,7 @@ impl ServerConfig<'_> {
 /// Returns the minimum space for the messages that the server itself writes, in bytes, without id and framing.
 ///
 /// # Errors
-/// The configuration has no revision, or the configuration of a feature or of joined features is not valid.
+/// The configuration has no revision, a feature is not valid, or two features conflict.
 pub(crate) fn largest_own_message(config: &ServerConfig<'_>) -> Result<usize, ConfigError> {
     if config.revisions.is_empty() {
         return Err(ConfigError::NoRevision);
@@ -128,8 +128,8 @@ pub(crate) fn largest_own_message(config: &ServerConfig<'_>) -> Result<usize, Co
     Ok(results.largest)
 }
 
-/// The results that the server itself writes in one revision. Features measure their results, and the largest
-/// determines the minimum buffer size.
+/// The results that the server itself writes, for one revision at a time. Features measure their results. The largest
+/// message of all revisions determines the minimum buffer size.
 pub(crate) struct OwnResults<'c> {
     pub(crate) config: &'c ServerConfig<'c>,
     pub(crate) revision: Revision,

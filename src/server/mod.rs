@@ -10,7 +10,7 @@
 //! | [`Prompts`] | [`Event::GetPrompt`], [`Event::ListPrompts`] | [`GetPrompt::messages`] |
 //! | [`Completion`], for prompts and resources | [`Event::Complete`] | [`Complete::values`] |
 //! | [`Logging`] | none: the server stores the level | [`Server::log`], [`Call::log`] |
-//! | [`Subscriptions`] | [`Event::Listening`], [`Event::Subscribed`] | [`Server::changed`] |
+//! | [`Subscriptions`] | [`Event::Listening`], [`Event::Subscribed`], [`Event::Unsubscribed`] | [`Server::changed`] |
 //! | [`AuthorizedSubscriptions`] | [`Event::SubscriptionRequest`] | [`SubscriptionRequest::accept_if`] |
 //! | [`Extensions`] | [`Event::Request`], [`Event::Notification`] | [`ExtensionRequest::result`], [`result_with`](ExtensionRequest::result_with), … |
 //! | [`Tasks`] | [`Event::TaskResult`], [`Event::TaskInput`], [`Event::TaskCancelled`] | [`Call::into_task`], [`Server::task`] |
@@ -233,8 +233,9 @@ impl Server<'_> {
         PollStep::Io(deadline)
     }
 
-    /// Returns the earliest time at which a request, a task, a ping or the end of the connection times out. Returns
-    /// `None` if there is no such time. A timeout that has expired, and waits for space in the output, does not count.
+    /// Returns the earliest time at which a request, a task, a ping or the end of the connection times out, a ping is
+    /// due, or a call becomes a task. Returns `None` if there is no such time. A time that has passed does not count,
+    /// even if its action waits for space in the output.
     ///
     /// For the time of the next poll, use [`Io::deadline`](crate::Io::deadline), which is earlier if a growing buffer
     /// is to shrink.

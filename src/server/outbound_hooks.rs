@@ -41,7 +41,7 @@ pub(crate) struct OutboundHooks {
     /// Converts an [`OutboundEvent`] and its arguments into the [`Event`] for the application.
     pub(super) event: for<'a> fn(OutboundEvent, Json<'a>) -> Event<'a>,
 
-    /// Handles the deadline of a request. Starts the timeout, or ends the request.
+    /// Handles the deadline of a request. Starts or extends the timeout, or ends the request.
     pub(super) on_deadline: fn(&mut ServerState<'_>, Ticket),
 
     /// Writes the cancellation of the first request in the queue, unless the server has received its response. The

@@ -1,7 +1,7 @@
 //! The event chosen by `poll`, stored as numbers and positions in the receive buffer.
 //!
-//! Nothing is borrowed between `poll` and `event`. The input stores the spans of the event's parts in place of the
-//! spans of the message's members, which are no longer needed.
+//! Nothing is borrowed between `poll` and `event`. The line decoder stores the spans of the event's parts. These spans
+//! replace the spans of the message's members, which are no longer needed.
 
 use crate::error::ProtocolError;
 use crate::json::Span;
@@ -27,7 +27,7 @@ pub(crate) enum PendingEvent {
     Task(TaskEvent),
     /// A chunk of a streamed argument, or the abort of its chunks.
     Argument(PendingArgument),
-    /// The span `arguments` is the reason.
+    /// The client cancelled this request. The span `arguments` is the reason, or is missing.
     Cancelled(Ticket),
     /// Cancelled, because the stream of the request has closed.
     StreamClosed(Ticket),
@@ -54,7 +54,7 @@ pub(crate) struct Spans {
     pub(crate) subject: Span,
     pub(crate) arguments: Span,
     pub(crate) meta: Span,
-    /// The `inputResponses` of a retried request, or all parameters.
+    /// The `inputResponses` of a request. If the event exposes all parameters, this span is that of the parameters.
     pub(crate) responses: Span,
     pub(crate) state: Span,
 }
@@ -109,7 +109,7 @@ pub(crate) enum TaskEvent {
     },
 }
 
-/// The outcome of an outbound request. The span `arguments` is the result or the error.
+/// The outcome of an outbound request. For `Result` and `Error`, the span `arguments` is the result or the error.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ResponseKind {
     Result,
@@ -120,8 +120,8 @@ pub(crate) enum ResponseKind {
 /// The kind of an inbound request. The kind determines which responses are valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestKind {
-    /// A request to which the server responds by itself, or a request for subscriptions about which the application
-    /// decides.
+    /// A request to which the server responds by itself. A `subscriptions/listen` or `resources/subscribe` also has
+    /// this kind if the application decides about the request.
     Internal,
     CallTool {
         /// Whether to add empty structured content if the result has none.
@@ -145,8 +145,8 @@ pub(crate) enum RequestKind {
     List {
         first: [u8; 4],
     },
-    /// A request for the result of the task in this slot. `is_requested` is whether the server has requested the result
-    /// from the application by an event.
+    /// A request for the result of the task in this slot of the task table. `is_requested` is whether the server has
+    /// requested the result from the application by an event.
     TaskResult {
         task: [u8; 2],
         is_requested: bool,
@@ -156,7 +156,8 @@ pub(crate) enum RequestKind {
 }
 
 impl RequestKind {
-    /// Returns whether the response may require input.
+    /// Returns whether the kind and the revision of the request permit a response that requires input. Also returns
+    /// `true` for a call that becomes a task, although such a call cannot require input.
     pub(crate) fn can_require_input(self, revision: Revision) -> bool {
         let kind =
             matches!(self, RequestKind::CallTool { .. } | RequestKind::ReadResource | RequestKind::GetPrompt);

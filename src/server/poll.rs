@@ -74,8 +74,8 @@ impl Server<'_> {
         }
     }
 
-    /// Performs one step. Returns `false` if the next step needs received bytes, transmit space or an expired
-    /// deadline, or if the connection is closed.
+    /// Performs one step. Returns `false` if the next step needs received bytes, transmit space, an expired deadline or
+    /// a response of the application, or if the connection is closed.
     pub(super) fn advance(&mut self) -> bool {
         if self.state.peer.pending_error.is_some() {
             return self.emit_error();
@@ -138,8 +138,8 @@ impl Server<'_> {
         self.input.close();
     }
 
-    /// Handles the next line or batch member. Returns `false` if there is no line or member, or if the output has no
-    /// space for a response.
+    /// Handles the next line or batch member. Returns `false` if there is no line or member, or if the line or member
+    /// must wait until the output has space for a response.
     fn handle_next_line(&mut self) -> bool {
         let line_flags = self.state.pending_changes.take_line();
         let Some(line) = self.input.line_with(|| self.state.request_cache.meta()) else { return false };
@@ -327,11 +327,12 @@ impl Server<'_> {
     }
 }
 
-/// Decodes the string of `subject` in place. Narrows `subject` to the decoded text without quotes.
+/// Decodes the string at `subject` in place, and narrows `subject` to the decoded text without quotes. No effect if
+/// `subject` is missing.
 #[inline]
 fn decode_subject(line: &mut [u8], subject: &mut Span) {
     let start = subject.start.wrapping_add(1);
-    // The closing quote ends the string.
+    // `text` continues to the end of the line. The decoder stops at the closing quote.
     if let Some(text) = line.get_mut(start..).filter(|_| !subject.is_missing()) {
         let (length, _) = decode_text_in_place(text);
         *subject = Span { start, end: start.wrapping_add(length) };

@@ -46,7 +46,7 @@ impl<'a> Pending<'a> {
 ///
 /// The trait object hides the lifetime of the state, so that a `Reply` has only one lifetime. Every server links the
 /// methods of the trait, so the trait has few methods. `respond` and `refuse` are methods of the trait, because they
-/// work differently for a call that has become a task.
+/// work differently for a call that has become, or must become, a task.
 pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn Act);
 
@@ -134,13 +134,15 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Returns the stream of the request, in message mode.
+    /// Returns the stream of the request in message mode. Returns [`StreamId::NONE`] outside of message mode, and for a
+    /// deferred call that has become a task.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.pending.stream
     }
 
-    /// Returns the user of a request in the current line. Returns `None` for other requests, and without a user.
+    /// Returns the user of a request in the current line. Returns `None` for other requests, and for a request without
+    /// a user.
     #[cfg(feature = "alloc")]
     pub(crate) fn user(&self) -> Option<u64> {
         match self.pending.source {

@@ -65,7 +65,8 @@ impl RequestCache {
         }
     }
 
-    /// Returns the stored result of parsing this text with any progress token. Returns `None` if another text is stored.
+    /// Returns the stored result of parsing this text with any progress token. Returns `None` if no such result is
+    /// stored.
     pub(crate) fn stored(&self, meta: Json<'_>) -> Option<Option<RequestMeta>> {
         let entry = self.meta.first()?;
         matches!(entry.meta.after(meta.bytes()), Some([])).then_some(entry.parsed)
@@ -75,7 +76,7 @@ impl RequestCache {
 impl Entry {
     const EMPTY: Entry = Entry { meta: KnownObject::EMPTY, parsed: None };
 
-    /// Parses a `_meta`, and stores the text with the result.
+    /// Parses a `_meta`. Stores the text with the result if the text is an object of at most `KNOWN_CAPACITY` bytes.
     #[inline(never)]
     fn parse(&mut self, meta: Json<'_>) -> Option<RequestMeta> {
         let parsed = RequestMeta::from_json(meta);

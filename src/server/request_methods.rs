@@ -45,7 +45,8 @@ macro_rules! request_properties {
                 self.parts.reply.client()
             }
 
-            /// Returns the stream of the request, in message mode.
+            /// Returns the stream of the request in message mode. Returns
+            /// [`StreamId::NONE`](crate::StreamId::NONE) outside of message mode.
             #[must_use]
             pub fn stream(&self) -> $crate::StreamId {
                 self.parts.reply.stream()

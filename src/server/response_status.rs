@@ -54,7 +54,8 @@ impl ServerState<'_> {
     }
 }
 
-/// Records that the last result is the failure of a tool. Servers without a heap record nothing.
+/// Records that the last result is the failure of a tool. No effect if an error has replaced the result. Servers
+/// without a heap record nothing.
 pub(super) fn record_failure(state: &mut dyn StateAccess) {
     #[cfg(feature = "alloc")]
     state.with(&mut |state: &mut ServerState<'_>| {

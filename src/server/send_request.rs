@@ -1,7 +1,8 @@
 //! Requests that the server sends in the handshake era: roots, elicitation, sampling, ping, and methods of extensions.
 //!
-//! These requests share the slots of deferred requests. The first request sets the `OutboundHooks`, which handle the
-//! responses. A program that sends no requests and never calls `Server::replace_session` does not link the hooks.
+//! These requests share the slots of deferred requests. The first request, or the first call of
+//! `Server::replace_session`, sets the `OutboundHooks`, which handle the responses. A program without such a request or
+//! call does not link the hooks.
 //!
 //! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
 
@@ -208,7 +209,7 @@ impl Server<'_> {
     }
 
     /// Returns the recipient of a request: the session of the related request, or the current session. `current` is the
-    /// state of the current session.
+    /// state of the current session, or the error if this session cannot get the request.
     ///
     /// The server does not have the state of other sessions. The related request shows that its session is open.
     fn recipient(
@@ -220,8 +221,8 @@ impl Server<'_> {
         let (mut session, mut routing) = (self.state.session_key, self.state.session_routing(KIND));
         if let Some(during) = options.during {
             let Some(inbound) = self.state.peer.in_flight.deferred(during) else {
-                // `reply` succeeds only for a call that has become a task. Refuse the request, which would need the
-                // metadata of the task.
+                // For a ticket without a deferred request, `reply` succeeds only if a call with this ticket has become
+                // a task. Refuse the request in this case, because it would need the metadata of the task.
                 return Err(self.reply(during).err().unwrap_or(SendError::Unsupported));
             };
             // In the stateless era servers send no requests.

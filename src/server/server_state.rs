@@ -370,7 +370,8 @@ impl ServerState<'_> {
         self.restarted = true;
     }
 
-    /// Drops the requests in flight. Emits an event for each outbound request that awaits a response.
+    /// Drops the requests in flight. Outbound requests that await a response fail, and later polls emit these failures.
+    /// An input request of a task that is removed ends without an event.
     pub(crate) fn drop_in_flight(&mut self) {
         match self.outbound_hooks() {
             Some(hooks) => (hooks.end_all)(self, true),
@@ -383,7 +384,7 @@ impl ServerState<'_> {
         self.peer.session.is_some_and(|session| session.complete)
     }
 
-    /// Returns the minimum log level of the session. Returns `None` if the client set no level.
+    /// Returns the minimum log level of the session. Returns `None` without a session, or if the client set no level.
     pub(crate) fn session_level(&self) -> Option<Level> {
         self.peer.session.and_then(|session| session.level)
     }
@@ -411,8 +412,8 @@ impl ServerState<'_> {
 
     /// Ensures space for a message of the application that is no response.
     ///
-    /// Returns [`SendError::Busy`] in the cases of [`ensure_response_space`](Self::ensure_response_space), and if a
-    /// message has already passed the line that waits for space.
+    /// Returns [`SendError::Busy`] in the cases of [`ensure_response_space`](Self::ensure_response_space), and if an
+    /// earlier message was sent before a received line that still waits for space: see [`ChangeSet::LINE_PASSED`].
     pub(crate) fn ensure_message_space(&mut self) -> Result<(), SendError> {
         if self.pending_changes.any(ChangeSet::LINE_PASSED) {
             return Err(self.peer.busy());

@@ -165,8 +165,9 @@ impl Server<'_> {
         self.state.peer.in_flight.deferred(ticket).map(|inbound| inbound.stream)
     }
 
-    /// Returns the id of the client's first request in flight on this stream. Returns `None` if the client has no
-    /// request in flight on the stream.
+    /// Returns the id of a request of the client that is in flight on this stream. If several are in flight, returns
+    /// the id of the request in the slot with the lowest index. Returns `None` if the client has no request in flight
+    /// on the stream.
     #[must_use]
     pub fn request_id_on(&self, stream: StreamId) -> Option<Json<'_>> {
         let in_flight = &self.state.peer.in_flight;

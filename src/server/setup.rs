@@ -64,15 +64,15 @@ impl<'b> Server<'b> {
     ///
     /// Each slot holds a deferred request, a request with a chunked response, a subscription of the stateless era, or a
     /// request that the server sent. Each slot has an equal share of `text`. The share stores the id and the progress
-    /// token of a deferred request. A request whose id is longer than the share cannot be deferred. If only the id fits,
-    /// the request cannot report progress. Lend 80 bytes for each slot if a client may use UUIDs for both. Without slots,
-    /// [`Call::defer`](crate::server::Call::defer), [`Call::chunked`](crate::server::Call::chunked) and
+    /// token of a deferred request. A request whose id is longer than the share cannot be deferred. If only the id
+    /// fits, the request cannot report progress. Lend 80 bytes for each slot if a client may use UUIDs for both.
+    /// Without slots, [`Call::defer`](crate::server::Call::defer), [`Call::chunked`](crate::server::Call::chunked) and
     /// [`Server::request`] always fail, and the server refuses `subscriptions/listen`.
     ///
     /// # Errors
     /// [`ConfigError::TextTooSmall`]: the share of a slot is less than 8 bytes. [`ConfigError::RequestsInFlight`]: the
-    /// server has storage that holds, or has held, requests. The server continues to use that storage, because tickets of
-    /// requests that have ended must stay invalid.
+    /// server has storage that holds, or has held, requests. The server continues to use that storage, because tickets
+    /// of requests that have ended must stay invalid.
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<Server<'b>, ConfigError> {
         self.set_in_flight(slots, text)?;
         Ok(self)

@@ -96,7 +96,8 @@ impl<'b> Server<'b> {
         self.set_task_storage(TaskStorage(Storage::Owned(alloc::boxed::Box::new(table))));
     }
 
-    /// Enables batches, like [`batch_buffer`](Server::batch_buffer). No effect while a batch is open.
+    /// Enables batches, like [`batch_buffer`](Server::batch_buffer). No effect while a batch is open or in the
+    /// current line.
     pub fn set_batch_buffer(&mut self, responses: impl Into<Buffer<'b>>) {
         if self.state.batches == Batches::NONE {
             self.state.batch = Batch::new(responses.into());

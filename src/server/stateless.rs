@@ -105,7 +105,8 @@ fn refuse_missing_meta(request: &mut Request<'_, '_>, _: Str<'_>) -> Received {
     request.refuse(ProtocolError::InvalidParams, &(NEEDED, ", or send `initialize` first"))
 }
 
-/// Refuses a request of the handshake era. The error of `initialize` contains the supported revisions.
+/// Refuses a request of the handshake era. If the request is an `initialize` with a string as its version, the error
+/// contains the supported revisions.
 fn refuse_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     if !method.is_name(methods::INITIALIZE.name) {
         return request.invalid_params(NEEDED);

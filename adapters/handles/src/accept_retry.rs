@@ -1,4 +1,4 @@
-//! `AcceptRetry`: retries a failed `accept`.
+//! `AcceptRetry`: decides whether a listener tries a failed `accept` again.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -13,7 +13,8 @@ pub struct AcceptRetry {
 const MAX_FAILURES: u32 = 100;
 
 impl AcceptRetry {
-    /// Pause after a failure. The limit of open files is a possible cause of the failure.
+    /// Pause after a failure. The cause may disappear during the pause. For example, the process has reached its limit
+    /// of open files, and then closes some files.
     pub const PAUSE: Duration = Duration::from_millis(100);
 
     /// Time for open connections to finish when the listener stops because of failures.

@@ -13,8 +13,8 @@ const MAX_WAIT: Duration = Duration::from_secs(86_400);
 
 struct Parked {
     thread: Thread,
-    /// Whether the future was woken. The flag is needed because other code on this thread may consume the token of
-    /// `unpark`.
+    /// Whether the future must be polled: it was woken after its last poll, or was never polled. The token of `unpark`
+    /// is not enough, because other code on this thread may consume the token.
     woken: AtomicBool,
 }
 

@@ -1,17 +1,17 @@
-//! `BlockingStream`: retries reads and writes while a stream is not ready.
+//! `BlockingStream`: retries reads, writes and flushes while a stream is not ready.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::thread;
 use std::time::Duration;
 
-/// Pause before the next attempt.
+/// Pause after an attempt for which the stream was not ready.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
-/// A stream that retries a read or a write while the wrapped stream is not ready.
+/// A stream that retries a read, a write or a flush while the wrapped stream is not ready, or after an interruption.
 ///
 /// An operation of the wrapped stream fails with [`WouldBlock`](ErrorKind::WouldBlock) or
-/// [`TimedOut`](ErrorKind::TimedOut) if that stream has a timeout, or if another owner of the open file has made the
-/// file non-blocking. Neither error means that the stream has ended.
+/// [`TimedOut`](ErrorKind::TimedOut) if the timeout of that stream expires, or if another owner of the open file has
+/// made the file non-blocking. Neither error means that the stream has ended.
 #[derive(Debug)]
 pub struct BlockingStream<S, F> {
     stream: S,
@@ -19,7 +19,8 @@ pub struct BlockingStream<S, F> {
 }
 
 impl<S, F: Fn() -> bool> BlockingStream<S, F> {
-    /// Wraps a stream. If the wrapped stream is not ready and `is_closed` returns `true`, the operation fails.
+    /// Wraps a stream. If the wrapped stream is not ready and `is_closed` returns `true`, the operation is not retried,
+    /// and fails.
     pub fn new(stream: S, is_closed: F) -> BlockingStream<S, F> {
         BlockingStream { stream, is_closed }
     }
@@ -61,7 +62,7 @@ mod tests {
 
     use super::*;
 
-    /// A stream whose operations fail with these errors, and then succeed.
+    /// A stream whose operations fail, each with the next of these errors. When no error is left, they succeed.
     struct Unready(VecDeque<ErrorKind>);
 
     impl Unready {

@@ -79,7 +79,7 @@ impl Task {
         if self.is_observed { lock(&self.record).take() } else { None }
     }
 
-    /// Returns the span of the request, or an empty span if the request has no record or has ended.
+    /// Returns the span of the request. Returns an empty span if the request has no record, or the record was taken.
     pub(crate) fn span(&self) -> RequestSpan {
         if !self.is_observed {
             return RequestSpan::default();

@@ -141,11 +141,11 @@ impl StderrTail {
 /// The client first closes the child's stdin. A server should then exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ending {
-    /// Time for the child to exit after stdin is closed. Then the client sends SIGTERM on Unix, and kills the child on
-    /// other systems.
+    /// Time for the child to exit after stdin is closed. After this time, the client sends SIGTERM on Unix, and kills
+    /// the child on other systems.
     pub after_close: Duration,
-    /// Time for the child to exit after SIGTERM. Then the client kills the child. Systems other than Unix ignore this
-    /// time.
+    /// Time for the child to exit after SIGTERM. After this time, the client kills the child. Has no effect on systems
+    /// other than Unix.
     pub after_terminate: Duration,
 }
 

@@ -14,8 +14,8 @@ use crate::server_shared::ServerShared;
 
 /// The writer of a [chunked](Responder::chunked) response.
 ///
-/// Dropping the writer fails the response. If the future of a write is dropped after its first poll, the response also
-/// fails.
+/// Dropping the writer fails the response. If the future of a write is dropped between its first poll and its
+/// completion, the response also fails.
 #[must_use = "the response stays open until `end` or `fail`"]
 #[derive(Debug)]
 pub struct ChunkWriter {
@@ -103,15 +103,15 @@ impl Drop for IdleWriters {
     }
 }
 
-/// A part of a content that a command writes.
+/// The data of one write: a part of a text, or of binary content.
 pub(crate) enum Chunk {
     Text(String),
     Blob(Vec<u8>),
 }
 
 impl Chunk {
-    /// Writes the bytes from the offset `at` on. Returns the offset after the last written byte, and whether no bytes
-    /// are left.
+    /// Writes as many bytes from the offset `at` on as the server takes now. Returns the offset after the last written
+    /// byte, and whether no bytes are left.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the response has ended.
@@ -130,7 +130,7 @@ impl Chunk {
     }
 }
 
-/// The result of opening a response, or of a write.
+/// The promise of a result: of opening a response, or of a write.
 pub(crate) type Outcome = Promise<(), SendError>;
 
 /// Function that opens the response of a request.

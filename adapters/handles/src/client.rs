@@ -105,9 +105,10 @@ impl ClientHandle {
 
     /// Calls a tool, and returns as soon as the call has become a task or has its result.
     ///
-    /// The settings must have enabled [`tasks`](crate::ClientSettings::tasks). If `options` has no
-    /// [`task`](CallOptions::task), the server chooses the time to live of the task (`2025-11-25`). A server of
-    /// `2025-11-25` refuses the call if the tool does not support tasks.
+    /// The call can become a task only if the settings have enabled [`tasks`](crate::ClientSettings::tasks), and the
+    /// server declares tasks. If `options` has no [`task`](CallOptions::task), the server chooses the time to live of
+    /// the task (`2025-11-25`). A server of `2025-11-25` that declares tasks refuses the call if the tool does not
+    /// support tasks.
     ///
     /// ```no_run
     /// # use mcp_proto_handles::{CallError, CallOptions, ClientHandle, TaskCall};

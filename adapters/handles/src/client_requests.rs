@@ -133,7 +133,8 @@ impl ClientHandle {
     /// [`subscribe`](ClientHandle::subscribe). Both arrive in [`notifications`](ClientHandle::notifications).
     ///
     /// # Errors
-    /// The server does not acknowledge the subscription: see [`CallError`].
+    /// [`CallError::Unsupported`]: the revision is of the handshake era. If the server does not acknowledge the
+    /// subscription: see [`CallError`].
     pub async fn listen(&self, lists: &[Listed], uris: &[&str]) -> Result<Subscription, CallError> {
         self.listen_with(lists, uris, &[]).await
     }
@@ -144,7 +145,8 @@ impl ClientHandle {
     /// Notifications of extensions arrive as [`Notification::Other`](crate::Notification::Other).
     ///
     /// # Errors
-    /// The server does not acknowledge the subscription, or a JSON text is not valid: see [`CallError`].
+    /// [`CallError::Unsupported`]: the revision is of the handshake era. If the server does not acknowledge the
+    /// subscription, or a JSON text is not valid: see [`CallError`].
     pub async fn listen_with(
         &self,
         lists: &[Listed],

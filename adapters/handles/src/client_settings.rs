@@ -48,7 +48,7 @@ pub struct ClientSettings {
     pub capabilities: ClientCapabilities,
     /// Whether the transport carries messages instead of lines.
     pub message_mode: bool,
-    /// Returns whether the transport permits calls of a tool. Lists omit the other tools.
+    /// Returns whether the transport permits calls of a tool. Lists omit tools that the transport does not permit.
     pub permits_tool: fn(Json<'_>) -> bool,
 }
 
@@ -178,8 +178,8 @@ macro_rules! client_settings {
         /// Sets the eras to try; the default is
         /// [`Connect::Automatic`](mcp_proto::client::Connect::Automatic).
         ///
-        /// With the default, the connector restarts a child process that exits on the first request. The second process
-        /// receives only the handshake. Some old servers require this restart.
+        /// With the default, the connector restarts a child process that exits before it responds to the first request.
+        /// The first request to the second process is `initialize`. Some old servers require this restart.
         #[must_use]
         pub fn connect(mut self, connect: mcp_proto::client::Connect) -> Self {
             self.settings.connect = connect;

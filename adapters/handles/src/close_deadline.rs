@@ -7,9 +7,9 @@ use crate::lock;
 
 /// The optional time limit for closing a connection. The application may set the limit while the connection closes.
 ///
-/// In the first half of the time, the client writes unsent messages. In the third quarter, the child may exit by
-/// itself. At the end of the third quarter, the client sends SIGTERM on Unix, and kills the child on other systems. At
-/// the end of the last quarter, the client kills the child.
+/// In the first half of the time, the client writes unsent messages. In the third quarter, the client waits until the
+/// child exits by itself. At the end of the third quarter, the client sends SIGTERM on Unix, and kills the child on
+/// other systems. At the end of the last quarter, the client kills the child.
 #[derive(Debug, Default)]
 pub struct CloseDeadline(Mutex<Option<(Instant, Duration)>>);
 

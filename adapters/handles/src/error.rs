@@ -85,7 +85,7 @@ pub enum ConnectError {
     Setup(ConfigError),
     /// The server process or a thread cannot be started, or the stream cannot be opened or prepared.
     Io(io::Error),
-    /// The server responded to the handshake with an error.
+    /// The server responded to the connecting request, such as `initialize`, with an error.
     Refused(PeerError),
     /// Server and client have no common revision. Contains the server's response as JSON.
     NoCommonRevision(String),
@@ -96,7 +96,7 @@ pub enum ConnectError {
         /// Maximum length of a server message in bytes: `longest_line` of the connector.
         limit: usize,
     },
-    /// The timeout expired.
+    /// The timeout for connecting expired.
     TimedOut,
     /// The connection closed before the handshake was complete. Contains the exit status of a child process, if there
     /// is one.
@@ -268,7 +268,8 @@ impl fmt::Display for PeerError {
 
 impl std::error::Error for PeerError {}
 
-/// Makes errors the texts of a tool's failure, so that a handler can return them.
+/// Implements [`WriteText`] for errors. A handler of a tool can therefore return them: the text becomes that of the
+/// tool's failure.
 macro_rules! failure_texts {
     ($($error:ty)*) => {$(
         impl WriteText for $error {

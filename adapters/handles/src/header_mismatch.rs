@@ -1,7 +1,8 @@
 //! Repeats calls whose header fields the server refused (-32020), after the tools were listed again.
 //!
 //! Over HTTP, header fields contain copies of the arguments that the input schema of a tool marks with `x-mcp-header`.
-//! A call fails if the client's list of tools is out of date. The transport reads the marks from the new list.
+//! A call with such arguments can fail if the client's list of tools is out of date. The transport reads the marks from
+//! the new list.
 
 use std::sync::Arc;
 
@@ -23,8 +24,8 @@ pub(crate) struct HeaderMismatches {
 }
 
 impl ClientSession {
-    /// Keeps a call that the server has refused with -32020, if the call was not repeated before. Otherwise returns the
-    /// error.
+    /// Keeps a call that the server has refused with -32020, and requests the list of tools. Returns `error` if it is
+    /// another error, if the request is not a tool call, or if the call was cancelled or repeated before.
     pub(crate) fn repeat_later(
         &mut self,
         state: &Arc<RequestState>,
@@ -55,8 +56,8 @@ impl ClientSession {
         }
     }
 
-    /// If `state` is the request for the list of tools, repeats the waiting calls. If that request has failed, the
-    /// calls fail with the server's errors.
+    /// If `state` is the request for the list of tools, repeats the waiting calls. If that request has failed, each
+    /// call fails with the error with which the server refused the call.
     pub(crate) fn finish_list(
         &mut self,
         state: &Arc<RequestState>,

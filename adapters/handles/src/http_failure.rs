@@ -15,23 +15,24 @@ pub struct HttpFailure {
     /// The status of a response that refuses the request. `None` for any other failure, such as a broken connection
     /// or a response without a message for the request.
     pub status: Option<u16>,
-    /// The field `WWW-Authenticate`: with 401 and 403, the authorization that is missing. Several lines are joined
-    /// with `, `.
+    /// The response's field `WWW-Authenticate`: with 401 and 403, the authorization that is missing. If the response
+    /// has several lines of this field, they are joined with `, `.
     pub challenge: Option<String>,
-    /// The field `Retry-After`: with 429 and 503, the time to wait, in seconds or as a date.
+    /// The response's field `Retry-After`: with 429 and 503, the time to wait, in seconds or as a date.
     pub retry_after: Option<String>,
     /// The description of a failure without a status, or of the end of a session; empty otherwise.
     pub reason: String,
 }
 
-/// The reason of a failure because the server has ended the session.
+/// The [`reason`](HttpFailure::reason) if the server refused the request because the session has ended.
 const SESSION_LOST: &str = "the server has ended the session";
 
-/// The reason of a failure whose response has no message for the request.
+/// The [`reason`](HttpFailure::reason) if the response is complete, but contains no message for the request.
 const NO_MESSAGE: &str = "the response contains no message for the request";
 
 impl HttpFailure {
-    /// Creates the failure of a response with this status. `field` returns the value of a header field.
+    /// Creates the failure of a request that a response with this status refuses. `field` returns the value of the
+    /// response's header field with a name in lower case, or `None` if the field is missing.
     #[must_use]
     pub fn from_status(url: &str, status: u16, field: &dyn Fn(&str) -> Option<String>) -> HttpFailure {
         HttpFailure {
@@ -42,7 +43,7 @@ impl HttpFailure {
         }
     }
 
-    /// Creates the failure of a request without a complete response.
+    /// Creates the failure of a request without a usable response. `reason` describes the failure.
     #[must_use]
     pub fn from_reason(url: &str, reason: String) -> HttpFailure {
         HttpFailure { url: public_url(url), status: None, challenge: None, retry_after: None, reason }

@@ -26,8 +26,8 @@ pub(crate) struct RequiredInput {
 }
 
 impl ClientSession {
-    /// Defers a request of the server, and passes the request to the application. Responds with an error if the session
-    /// has no handler or no slot is free.
+    /// Defers a request of the server, and passes the request to the application. If that is impossible for one of the
+    /// reasons of [`TOO_MANY`], responds with an error.
     pub(crate) fn handle_server_request(&mut self, request: ServerRequest<'_>) {
         let has_slot = self.server_requests.len() < MAX_SERVER_REQUESTS;
         let Some(handler) = self.handler.clone().filter(|_| has_slot) else {
@@ -68,8 +68,8 @@ impl ClientSession {
         }
     }
 
-    /// Stores a response of the application until it can be sent. An error response to a required input is not stored:
-    /// such a response cancels the request of the client, and the request fails.
+    /// Stores a response of the application until it can be sent. Drops the response if its request has ended. An error
+    /// response to a required input is not stored: such a response cancels the request of the client, which then fails.
     pub(crate) fn accept_response(
         &mut self,
         client: &mut Client<'_>,
@@ -80,13 +80,13 @@ impl ClientSession {
             ResponseTarget::ServerRequest(ticket) if self.server_requests.remove(&ticket).is_some() => {
                 self.responses.push_back((ticket, response));
             }
-            // The server's request was cancelled or has expired meanwhile.
+            // The server's request has ended meanwhile.
             ResponseTarget::ServerRequest(_) => {}
             ResponseTarget::RequiredInput(ticket, at) => self.accept_input(client, ticket, at, response),
         }
     }
 
-    /// Reports that the server has refused a response of the application over HTTP.
+    /// Reports to the notification queues that, over HTTP, the server has refused a response of the application.
     pub fn report_refused_response(&self, failure: HttpFailure) {
         self.shared.broadcast(&Notification::ResponseRefused(failure.into()));
     }
@@ -115,7 +115,7 @@ impl ClientSession {
                     self.responses.push_front((ticket, response));
                     return true;
                 }
-                // The request was cancelled or has expired meanwhile.
+                // The server's request has ended meanwhile.
                 Err(_) => {}
             }
         }

@@ -1,8 +1,8 @@
 //! Tools whose arguments and results derive `JsonSchema` of the crate `schemars`.
 //!
 //! This module needs the feature `schemars`. An application uses its existing types, with all attributes of serde. The
-//! application itself must depend on `schemars` in version 1, with the derive macros. The example uses [`arguments`]
-//! and [`result`] of this module.
+//! application itself must depend on `schemars` in version 1, with the derive macros. The following example
+//! uses [`arguments`] and [`result`] of this module.
 //!
 //! ```
 //! use std::sync::LazyLock;
@@ -66,8 +66,9 @@ use serde_json::Value;
 /// `T` must also derive `Deserialize`, for [`Call::with`](mcp_proto::server::Call::with).
 ///
 /// # Panics
-/// The schema of `T` does not describe an object. Objects are structs with named fields, maps, and enums and newtypes
-/// of such types. A unit variant is an object only with `#[serde(tag = "…")]`.
+/// The schema of `T` does not describe an object. These types describe objects: structs with named fields, maps,
+/// newtypes of such types, and enums. A unit variant of an enum is an object only with `#[serde(tag = "…")]`. With
+/// `#[serde(untagged)]`, a variant is an object only if its content is one.
 #[must_use]
 pub fn arguments<T: JsonSchema>(name: &'static str) -> Tool<'static> {
     let (schema, description) = generate::<T>(Contract::Deserialize);

@@ -1,7 +1,8 @@
 //! Runtime-independent part of the `std` and `tokio` adapters of [`mcp_proto`].
 //!
 //! This crate is for authors of adapters; applications use the re-exports of their adapter. The crate starts no
-//! thread, and opens no connection; [`BlockingStream`] wraps a stream of an adapter. The crate has two halves:
+//! thread, and opens no connection. [`BlockingStream`] only wraps a stream that an adapter has opened. The crate has
+//! two halves:
 //!
 //! - **The event loop** owns the state machine. Between two events, the event loop calls [`ClientSession`] (client) or
 //!   [`ServerShared`] (server). Both apply the commands of the handles, and return the time by which the event loop

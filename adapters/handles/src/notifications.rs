@@ -96,8 +96,8 @@ impl Notifications {
 /// of an extension. [`Notification::Reconnected`] and [`Notification::Missed`] report that changes may be missing.
 /// Dropping this value ends the subscription.
 ///
-/// Over HTTP, a subscription has its own stream. If the stream breaks, the client sends the subscription again, within
-/// the attempts of [`Reconnect`](crate::Reconnect).
+/// Over HTTP, a subscription has its own stream. If the stream breaks, the client sends the subscription again, as
+/// often as the client's [`Reconnect`](crate::Reconnect) permits.
 #[derive(Debug)]
 pub struct Subscription {
     pub(crate) notifications: Notifications,

@@ -50,14 +50,15 @@ impl CallOptions {
 
     /// Sets the maximum total time, regardless of progress. For a call that becomes a task,
     /// [`TaskLimits::maximum`](mcp_proto::client::TaskLimits::maximum) applies instead. For a
-    /// [resumed](crate::ClientHandle::resume_task) task, that limit is the default.
+    /// [resumed](crate::ClientHandle::resume_task) task, that limit applies only if this method is not called.
     #[must_use]
     pub const fn maximum(mut self, time: Duration) -> Self {
         self.maximum = Some(time);
         self
     }
 
-    /// Removes both timeouts. Useful for a request that stays open, such as a subscription of an extension.
+    /// Removes the timeout and the maximum total time. Useful for a request that stays open, such as a subscription of
+    /// an extension.
     #[must_use]
     pub const fn without_timeout(self) -> Self {
         self.timeout(Duration::MAX).maximum(Duration::MAX)

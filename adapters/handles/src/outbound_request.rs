@@ -70,7 +70,7 @@ pub enum RequestError {
     Client(PeerError),
     /// The timeout expired, and the server cancelled the request.
     TimedOut,
-    /// The deferred request that this request belongs to was cancelled or has expired.
+    /// The deferred request that this request belongs to has ended, for example by a cancellation or a timeout.
     Cancelled,
     /// There is no session, or the connection is closed.
     Closed,
@@ -101,7 +101,7 @@ impl fmt::Display for RequestError {
 
 impl std::error::Error for RequestError {}
 
-/// Checks that the revision has the request, and that the client declared its capabilities.
+/// Checks that the revision has the request, and that the client declared the capabilities that the request needs.
 pub(crate) fn check_support(
     input: &dyn Input,
     (revision, client): (Revision, ClientCapabilities),
@@ -198,7 +198,8 @@ impl OutboundRequest {
     }
 
     /// Sends the request. Returns `Ok(None)` if the caller no longer waits, or if the request failed and the cell has
-    /// the error. Returns the request as `Err` if the transmit buffer is full.
+    /// the error. Returns the request as `Err` if the server cannot send it yet, because the transmit buffer is full or
+    /// other messages come first.
     pub(crate) fn send(
         self,
         server: &mut Server<'_>,
@@ -222,7 +223,7 @@ impl OutboundRequest {
             Err(SendError::Full) => RequestError::Busy,
             Err(SendError::Gone) => RequestError::Cancelled,
             Err(SendError::NotConnected) => RequestError::Closed,
-            // The client supports the request, as `new` has checked.
+            // `new` has checked that the client supports the request, so the deferred request has become a task.
             Err(SendError::Unsupported) if during.is_some() => RequestError::AutomaticTask,
             Err(SendError::Unsupported) => RequestError::Unsupported,
             Err(_) => RequestError::Invalid(INVALID_REQUEST),

@@ -56,7 +56,8 @@ impl ToolDescription {
     }
 }
 
-/// The server that a client is connected to. All values come from the server and are not verified.
+/// The server that a client is connected to. Except for the revision, all values come from the server and are not
+/// verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerDetails {
@@ -111,7 +112,8 @@ pub struct Progress {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskUpdate {
-    /// The id. Pass it to [`ClientHandle::resume_task`](crate::ClientHandle::resume_task) after a restart.
+    /// The id. Pass it to [`ClientHandle::resume_task`](crate::ClientHandle::resume_task) after a restart of
+    /// the application.
     pub id: String,
     /// The status, if its name is known.
     pub status: Option<TaskStatus>,
@@ -165,8 +167,8 @@ pub enum Notification {
         params: Option<String>,
     },
     /// A new connection has replaced a lost one. Over HTTP, also: a new stream has replaced the lost stream of a
-    /// subscription. Each [`Subscription`](crate::Subscription) continues, but the server did not report the changes in
-    /// between.
+    /// subscription. Each [`Subscription`](crate::Subscription) continues, but the server did not report the changes
+    /// that occurred in between.
     Reconnected,
     /// Over HTTP, the server did not accept a response of the application to a request of the server, for example
     /// because the response is too long. The client sends an error response in its place.

@@ -59,7 +59,8 @@ impl ResponseBody {
 pub(crate) struct RequestState {
     pub(crate) request: Request,
     pub(crate) options: CallOptions,
-    /// The queue for notifications that belong to the request: of a subscription, or of an extension.
+    /// The queue for notifications that belong to the request. Only [`Request::Listen`] and [`Request::Other`] have a
+    /// queue.
     pub(crate) queue: Option<Arc<NotificationQueue>>,
     state: Signal<State>,
     /// Whether the request counts against [`ClientShared::request_limit`].
@@ -166,8 +167,7 @@ impl RequestState {
         })
     }
 
-    /// Returns whether the request is a subscription whose stream has closed. The client sends such a subscription
-    /// again.
+    /// Returns whether the request is a subscription whose stream has closed at least once.
     pub(crate) fn has_attempts(&self) -> bool {
         self.state.with(|state| state.attempts.is_some())
     }
@@ -219,8 +219,8 @@ impl RequestState {
 
     /// Cancels the request. Returns `None` if the request has already ended.
     ///
-    /// The inner value is the ticket that the client must cancel. The inner value is `None` if the request was not
-    /// sent.
+    /// The inner value is the ticket that the client must cancel. The inner value is `None` if the request waits
+    /// to be sent.
     fn cancel(&self) -> Option<Option<Ticket>> {
         let ticket = self.take_ticket();
         if ticket.is_some() {
@@ -289,7 +289,7 @@ impl RequestState {
 pub struct PendingRequest<T> {
     canceller: Canceller,
     is_detached: bool,
-    /// Converts the response. Returns `None` if the response is of another kind.
+    /// Converts the response. Returns `None` if the response does not match the request.
     read: fn(ResponseBody) -> Option<T>,
 }
 

@@ -10,8 +10,7 @@ pub(crate) struct Promise<T, E: Clone> {
     lost: E,
 }
 
-/// The result of a command. `None` until the command has been applied or dropped, and after the caller has taken the
-/// result.
+/// The result of a command. `None` until the promise is resolved or dropped. The waiting caller takes the result out.
 pub(crate) type PromisedResult<T, E> = Signal<Option<Result<T, E>>>;
 
 impl<T, E: Clone> Promise<T, E> {

@@ -17,7 +17,8 @@ pub enum PumpStatus {
 
 /// A handle that wakes a pump from any thread or task.
 ///
-/// The current or next call of `run` returns [`PumpStatus::Woken`]. Clones wake the same pump.
+/// The current or a later call of `run` returns [`PumpStatus::Woken`], because pending events come first. Clones wake
+/// the same pump.
 #[derive(Clone)]
 pub struct Waker {
     wake: Wake,

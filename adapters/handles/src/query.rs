@@ -32,8 +32,9 @@ impl ServerShared {
     ///
     /// See [`Server::notify`](mcp_proto::Server::notify) and
     /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription). Sends nothing if `params` serializes
-    /// neither to an object nor to `null`, or if there is no such session or request. Also sends nothing if `ticket` is
-    /// `None` and the transport has many sessions. Waits until the queue of commands has space.
+    /// neither to an object nor to `null`, if the notification is invalid or too long, or if there is no such session
+    /// or request. Also sends nothing if `ticket` is `None` and the transport has many sessions. Waits until the queue
+    /// of commands has space.
     pub fn notify<T: Serialize + ?Sized>(
         &self,
         ticket: Option<Ticket>,
@@ -75,7 +76,7 @@ impl ServerShared {
     }
 
     /// Notifies the client that an elicitation in URL mode is complete. Waits until the queue of commands has space.
-    /// Sends nothing if the transport has many sessions.
+    /// Only clients of `2025-11-25` receive the notification. Sends nothing if the transport has many sessions.
     pub async fn elicitation_complete(&self, id: &str) {
         self.send_to_session(Some(ServerCommand::elicitation_complete(None, id.into()))).await;
     }

@@ -69,7 +69,7 @@ pub(crate) enum List {
 
 const TOO_LONG: &str = "the request is longer than `longest_request` of the connector";
 
-/// Argument names and values.
+/// Pairs of name and value, such as the arguments of a prompt.
 pub(crate) type Arguments = Vec<(String, String)>;
 
 pub(crate) fn owned(arguments: &[(&str, &str)]) -> Arguments {

@@ -1,4 +1,4 @@
-//! `RequestLink`: the ticket of a deferred request, and its connection to the event loop.
+//! `RequestLink`: a reference to a deferred request, through which handles send messages that belong to the request.
 
 use std::fmt::Display;
 use std::sync::Arc;

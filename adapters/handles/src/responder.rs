@@ -96,9 +96,10 @@ impl Responder {
     /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). Except over HTTP, the future first waits until
     /// no other chunked response is open.
     ///
-    /// Except over HTTP, all other messages wait for the end of the chunked response, and between two chunks, the
-    /// notifications of all senders are queued without a limit. The caller must then not wait for a request to the
-    /// client between two chunks, because the client would receive the request only after the response.
+    /// Except over HTTP, all other messages wait for the end of the chunked response. Between two chunks, the
+    /// notifications of all senders are then queued without a limit. Between two chunks, the caller must also not
+    /// wait for a response to its own request to the client: the client would receive that request only after the
+    /// chunked response.
     ///
     /// While the response is open, the timeout is
     /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and every chunk restarts the timeout.
@@ -125,8 +126,9 @@ impl Responder {
     /// ```
     ///
     /// # Errors
-    /// Returns the responder with an error of [`Reply::chunked`]. The error is [`SendError::Gone`] if the request has
-    /// ended, and [`SendError::Busy`] on the thread of the event loop, which cannot wait.
+    /// Returns the responder with the error of `open`, such as an error of [`Reply::chunked`]. The error is
+    /// [`SendError::Gone`] if the request has ended or `open` has opened no response, and [`SendError::Invalid`] if
+    /// `open` has panicked. The error is [`SendError::Busy`] on the thread of the event loop, which cannot wait.
     #[allow(clippy::result_large_err, reason = "the responder is the request, which must not be lost")]
     pub async fn chunked(
         mut self,
@@ -298,8 +300,8 @@ impl Responder {
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
     /// The client connects again after the retry time of the server, and receives all messages that it has missed. The
-    /// method has an effect only over HTTP, if the server has a replay buffer, in a session of `2025-11-25`. Other
-    /// clients would not connect again. See the section "Sending Messages to the Server" of the Streamable HTTP
+    /// method has an effect only over HTTP, if the server has a replay buffer, in a session of `2025-11-25`. Clients of
+    /// other revisions would not connect again. See the section "Sending Messages to the Server" of the Streamable HTTP
     /// transport in the specification of `2025-11-25`.
     pub fn release_connection(&self) {
         self.link.shared.push(ServerCommand::release_connection(self.link.ticket));

@@ -19,10 +19,10 @@ use crate::server_shared::ServerShared;
 
 pub(crate) type ReplyFn = Box<dyn FnOnce(Reply<'_>) + Send>;
 
-/// Error message for a request whose worker ended without a response.
+/// Error message for a request whose worker (a thread or a task) ended without a response.
 pub(crate) const NO_RESPONSE: &str = "Internal error: the worker ended without a response";
 
-/// Error message for a request whose worker panicked.
+/// Error message for a request or a task whose worker panicked, or whose closure panicked in the event loop.
 pub(crate) const PANICKED: &str = "Internal error: the worker panicked";
 
 /// A queued command for the server.

@@ -44,7 +44,8 @@ impl ServerRequest {
         self.body.input()
     }
 
-    /// Returns the parameters of the request, as the server wrote them.
+    /// Returns the parameters of the request, as the server wrote them. For a request of the roots, returns an empty
+    /// object.
     #[must_use]
     pub fn json(&self) -> Json<'_> {
         view(&self.body.params)
@@ -52,8 +53,9 @@ impl ServerRequest {
 
     /// Returns whether the server no longer waits for the response.
     ///
-    /// Returns `true` if the server cancelled the request, the timeout expired, or the connection is closed. For
-    /// required input (`2026-07-28`), also returns `true` if the client's request has ended.
+    /// Returns `true` if the server cancelled the request, the request's timeout expired, or the connection is closed.
+    /// For required input (`2026-07-28`), returns `true` if the client's request has ended. In all revisions, also
+    /// returns `true` after the application has responded.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.is_cancelled()
@@ -189,7 +191,8 @@ impl InputResponse {
         InputResponse::error(code::INTERNAL_ERROR, format!("Internal error of the client: {reason}"))
     }
 
-    /// Converts the response to one that matches the request. Returns an error response if none matches.
+    /// Converts the response to one that matches the request. Returns an error response if the conversion is
+    /// impossible.
     fn converted_for(self, request: &InputRequest<'_>) -> InputResponse {
         use InputRequest::{Elicit, OpenUrl};
         let error = |message: &str| Response::Error { code: -1, message: message.into() };
@@ -251,8 +254,8 @@ impl InputResponse {
                     blocks.iter().for_each(|block| out.block(|out| write_raw(block, out)));
                 });
             }
-            // Required input cannot get an error response, so the session cancels the request. `Other` does not occur,
-            // because only methods of the protocol can be required input.
+            // Required input cannot get an error response, so the session has cancelled the client's request. `Other`
+            // does not occur, because required input has no methods of extensions.
             Response::Error { .. } | Response::Other(_) => {}
         }
     }

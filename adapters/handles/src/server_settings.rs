@@ -43,7 +43,7 @@ pub struct ServerSettings<'i> {
     pub tasks: usize,
     /// The settings of keep-alive pings. `None` disables the pings.
     pub keep_alive: Option<KeepAlive>,
-    /// The hooks of every request.
+    /// The hooks that the server calls before and after each request for the handler.
     pub hooks: Vec<Arc<dyn RequestHook>>,
     /// The observer of every message.
     pub observer: Option<&'i mut (dyn Observer + Send + 'i)>,
@@ -185,7 +185,8 @@ macro_rules! server_settings {
             self
         }
 
-        /// Sets the maximum number of requests of a connection that wait for a worker. Default: 1,024.
+        /// Sets the maximum number of requests of a connection that wait for a worker. Default: 1,024. Over HTTP, all
+        /// clients share this limit.
         ///
         /// The server refuses further requests (-32603), in either era. The timeout of a request includes its waiting
         /// time, and waiting requests can be cancelled.
@@ -217,8 +218,9 @@ macro_rules! server_settings {
             self
         }
 
-        /// Adds a hook that the server calls before and after each request that reaches the handler. Before a request,
-        /// the server calls the hooks in the order of their addition. After a request, the order is reversed.
+        /// Adds a hook that the server calls before and after each request for the handler. Before a request, the
+        /// server calls the hooks in the order of their addition, up to the first hook that refuses the request. After
+        /// the request, the server calls the same hooks in reverse order.
         #[must_use]
         pub fn hook(mut self, hook: impl $crate::RequestHook + 'static) -> Self {
             self.settings.hooks.push(std::sync::Arc::new(hook));

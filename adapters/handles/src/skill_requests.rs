@@ -37,9 +37,10 @@ impl ClientHandle {
     /// [dynamic](mcp_proto::client::SkillView::is_dynamic) skill have no digests, so this function refuses them.
     ///
     /// # Errors
-    /// [`CallError::Invalid`]: the skill does not list the file, or the file differs from the skill. After a change on
-    /// the server, [`get_skill`](ClientHandle::get_skill) returns the current skill. `SKILL.md` is also refused if its
-    /// frontmatter contains YAML other than one string per line. For other errors see [`CallError`].
+    /// [`CallError::Invalid`]: the skill does not list the file, the response has no valid content, or the file differs
+    /// from the skill. After a change on the server, [`get_skill`](ClientHandle::get_skill) returns the current skill.
+    /// `SKILL.md` is also refused if it is not UTF-8, or if its frontmatter is missing or too complex: see
+    /// [`has_frontmatter_of`](mcp_proto::client::SkillView::has_frontmatter_of). For other errors see [`CallError`].
     pub async fn read_skill_file(&self, skill: &SkillDescription, uri: &str) -> Result<Vec<u8>, CallError> {
         let invalid = |why: &str| CallError::Invalid(format!("{}: {why}", Printable(uri)));
         let file = skill.view().file(uri).ok_or_else(|| invalid("the skill does not list this file"))?;
@@ -82,7 +83,8 @@ impl ClientHandle {
     }
 }
 
-/// Returns the bytes of the first content. Returns `None` if there is no content, or its base64 is invalid.
+/// Returns the bytes of the first content. Returns `None` if there is no content, or if the content has neither text
+/// nor valid base64.
 fn content(read: ReadResultView<'_>) -> Option<Vec<u8>> {
     let content = read.contents().next()?;
     match content.text() {

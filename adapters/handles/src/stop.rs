@@ -9,7 +9,7 @@ use crate::signal::{Signal, lock};
 /// Replacement for a time limit that is too long for an `Instant`.
 const MAX_TIME: Duration = Duration::from_secs(365 * 86_400);
 
-/// Stops servers from another thread, or on a signal.
+/// A switch that stops servers, for example from another thread or on a signal.
 ///
 /// Clones share one switch. A switch stops any number of servers: see `Serve::stopped_by` of the adapter. A server that
 /// gets a used switch begins to stop immediately. Its running requests have the remaining time.
@@ -85,8 +85,8 @@ impl Stop {
         StopListener { stop: self.clone(), number }
     }
 
-    /// Calls `on_stop` with the remaining time, if the switch was used. Repeats a call during which the switch was used
-    /// again, because the switch is not locked during calls: an earlier time could replace the latest one.
+    /// Calls `on_stop` with the remaining time, if the switch was used. Repeats the call if the switch was used again
+    /// meanwhile: the switch is not locked during calls, so a call with an earlier time could otherwise come last.
     fn notify(&self, on_stop: &OnStop) {
         let mut passed = None;
         loop {

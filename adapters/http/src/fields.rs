@@ -23,10 +23,11 @@ pub trait HeaderFields {
     }
 }
 
-/// The member of `_meta` with the revision of a request.
+/// Name of the member of `_meta` that contains the protocol revision of a request.
 pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// The methods whose requests have the field `Mcp-Name`, and the member of `params` that the field repeats.
+/// The methods whose requests have the field `Mcp-Name`, each with the member of `params` whose value the field
+/// repeats.
 pub(crate) const NAMED: [(&str, &str); 6] = [
     ("tools/call", "name"),
     ("prompts/get", "name"),
@@ -36,9 +37,9 @@ pub(crate) const NAMED: [(&str, &str); 6] = [
     ("tasks/cancel", "taskId"),
 ];
 
-/// The marker before a value in base64.
+/// The marker before the base64 text in an encoded field value.
 pub(crate) const BASE64_PREFIX: &str = "=?base64?";
-/// The marker after a value in base64.
+/// The marker after the base64 text in an encoded field value.
 pub(crate) const BASE64_SUFFIX: &str = "?=";
 
 impl<F: HeaderFields + ?Sized> HeaderFields for &F {

@@ -6,7 +6,7 @@ use mcp_proto_std::{PromptResult, ReadResult};
 
 use crate::table::wrapped;
 
-// Each function prints one block, because other threads print log messages at the same time.
+// Each function prints its lines with one `say!`, so that the log messages of other threads do not come between them.
 
 /// Prints the result of a tool.
 pub(crate) fn result(result: &ToolResultView<'_>) {

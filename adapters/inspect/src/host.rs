@@ -25,7 +25,8 @@ impl Answers {
         Answers { values: values.to_vec(), requested: Arc::default() }
     }
 
-    /// Returns the value for a field that the server has requested, or `None` without a value.
+    /// Records that the server has requested this field. Returns the value of `--answer` for the field, or `None` if
+    /// there is no value.
     fn value(&self, name: &str) -> Option<String> {
         self.requested.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
         self.values.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())

@@ -34,9 +34,10 @@ impl Violations {
 }
 
 impl Observed {
-    /// Creates an observer, which prints each violation of a rule that the server must follow, and every message if
-    /// `is_traced`. With `--json`, the observer prints the results and notifications of the server. If there is a
-    /// feed, the observer passes every message to the feed, except oversized messages.
+    /// Creates an observer, which prints each violation by the server of a rule that the server must follow. If
+    /// `is_traced`, the observer prints every message. With `--json` and without `--quiet`, the observer prints the
+    /// results and notifications of the server. If there is a feed, the observer passes every message to the feed,
+    /// except oversized messages.
     pub(crate) fn new(is_traced: bool, feed: Option<Feed>) -> Observed {
         let output = Output::get();
         Observed {
@@ -49,7 +50,7 @@ impl Observed {
         }
     }
 
-    /// Returns the list to which the observer adds violations. The observer then prints none.
+    /// Returns the list to which the observer adds violations. After this call, the observer does not print violations.
     pub(crate) fn collect_violations(&mut self) -> Violations {
         self.violations.get_or_insert_default().clone()
     }
@@ -60,7 +61,7 @@ impl Observer for Observed {
         if let Some(trace) = &mut self.trace {
             trace.line(direction, line, outcome);
         }
-        // For an oversized line, `line` is only the id, so the monitor cannot check the message.
+        // For an oversized line, `line` contains at most the id, so the monitor cannot check the message.
         if matches!(outcome, Err(ProtocolError::LineTooLong { .. })) {
             return;
         }

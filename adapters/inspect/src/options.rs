@@ -143,7 +143,8 @@ impl Arguments {
             match word.as_str() {
                 "--call" | "--prompt" => requests.push((word.clone(), value()?, String::from("{}"))),
                 "--args" => match requests.last_mut() {
-                    // In valid JSON, line ends stand only between tokens. A message must be one line.
+                    // A message must be one line. In valid JSON, line ends stand only between tokens, so spaces can
+                    // replace them.
                     Some((_, _, json)) => *json = value()?.replace(['\n', '\r'], " "),
                     None => return Err("--args must follow its --call or --prompt".into()),
                 },
@@ -221,8 +222,8 @@ impl Arguments {
         Ok(Parsed::Run(Box::new(arguments)))
     }
 
-    /// Refuses `--web`, `--log`, `--transcript`, `--header`, and a URL in the modes that do not support them. Refuses a
-    /// `--revision` that is not in the era of `--era`.
+    /// Refuses `--web`, `--log`, `--transcript`, and a URL in the modes that do not support them. Refuses `--header`
+    /// without a URL, words after a URL, and a `--revision` that is not in the era of `--era`.
     fn check_combination(&self) -> Result<(), String> {
         let is_tap = self.mode == Mode::Tap;
         if self.web.is_some() && self.mode == Mode::Check {
@@ -252,7 +253,7 @@ impl Arguments {
         }
     }
 
-    /// Refuses an option that has no effect in the mode.
+    /// Refuses options that have no effect with `--tap`, or with `--check` of a command.
     fn check_effects(&self, given: &[String]) -> Result<(), String> {
         let (mode, effective) = match self.mode {
             Mode::Check if !self.is_url() => (

@@ -136,7 +136,8 @@ pub(crate) fn notice(notice: &Notification) {
     }
 }
 
-/// Prints the method of a request that the client refuses, and the option that answers the request.
+/// Prints the method of a request that the client does not support, and the option that would answer the request, if
+/// there is one. Prints nothing for other errors.
 pub(crate) fn refused(line: &[u8], error: ProtocolError) {
     if error != ProtocolError::UnknownMethod {
         return;

@@ -1,7 +1,7 @@
 //! Formats text as tables and wrapped lines.
 
-/// Wraps a text into lines of at most `width` characters including the indent. Does not divide a longer word. Indents
-/// every line except the first.
+/// Wraps a text into lines of at most `width` characters including the indent. Does not divide a word that is
+/// longer than a line. Indents every line except the first.
 pub(crate) fn wrapped(text: &str, indent: usize, width: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for paragraph in text.lines() {

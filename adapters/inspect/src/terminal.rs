@@ -32,7 +32,7 @@ impl Output {
     }
 }
 
-/// Prints to stdout like `println!`, except with `--json` and `--quiet`.
+/// Prints to stdout like `println!`. Prints nothing with `--json` or `--quiet`.
 macro_rules! say {
     ($($text:tt)*) => {
         if !$crate::terminal::Output::get().quiet {
@@ -41,7 +41,7 @@ macro_rules! say {
     };
 }
 
-/// Prints to stdout like `println!`, except with `--json`.
+/// Prints to stdout like `println!`. Prints nothing with `--json`.
 macro_rules! report {
     ($($text:tt)*) => {
         if !$crate::terminal::Output::get().json {
@@ -55,7 +55,8 @@ macro_rules! note {
     ($($text:tt)*) => { eprint!("{}", $crate::terminal::lines(format_args!($($text)*))) };
 }
 
-/// Returns the text with each line escaped. The text is one string, because other threads also print.
+/// Returns the text with each line escaped. The result is one string, so that no output of other threads comes between
+/// its lines.
 pub(crate) fn lines(text: Arguments<'_>) -> String {
     text.to_string().split('\n').map(|line| format!("{}\n", Printable(line))).collect()
 }
@@ -74,7 +75,7 @@ pub(crate) fn object(members: &[(&str, &str)]) {
     }
 }
 
-/// Escapes the control characters of valid JSON. Line ends stand only between tokens, and become spaces.
+/// Escapes the control characters of valid JSON. Line ends and tabs, which stand only between tokens, become spaces.
 fn json_line(json: &str) -> String {
     let mut line = String::with_capacity(json.len());
     for character in json.chars() {

@@ -309,7 +309,7 @@ fn json_has_one_object_a_line_and_quiet_only_failures() {
 #[test]
 #[cfg(unix)]
 fn violations_are_json_objects() {
-    // A server of the handshake whose list of tools is no array, and which exits then.
+    // A server of the handshake era, whose list of tools is not an array. The server exits after sending this list.
     let script = r#"answer() { read -r line; id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "${id%%,*}" "$1"; }
 answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
 read -r line

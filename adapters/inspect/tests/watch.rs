@@ -255,7 +255,7 @@ fn tap_waits_for_nonblocking_streams() {
         writer.write_all(&sent).unwrap();
         writer.shutdown(Shutdown::Write).unwrap();
     });
-    // The output of the tap is full.
+    // Meanwhile, the output of the tap fills up, because the test does not read it yet.
     std::thread::sleep(std::time::Duration::from_millis(200));
     let mut echoed = Vec::new();
     client.read_to_end(&mut echoed).unwrap();

@@ -224,7 +224,7 @@ fn number_of_open_connections_is_limited() {
     const PAGE: &str = "GET /{T}/ HTTP/1.1\r\nHost: {H}\r\n\r\n";
     let shown = Shown::tap(&example("stdio_server"));
     let connect = || TcpStream::connect(&shown.host).unwrap();
-    // A refused request gets no response, and may reset the connection.
+    // The server closes a refused connection without a response, so the read may fail.
     let page = || {
         let mut response = String::new();
         let _ = shown.open(PAGE).read_to_string(&mut response);

@@ -42,7 +42,7 @@ impl ConnectionLimit {
         ConnectionLimit { shared: Arc::new(shared) }
     }
 
-    /// Stops the acceptor, and ends all waits of [`acquire`](ConnectionLimit::acquire).
+    /// Stops the acceptor, and ends the waits of all other methods.
     pub(crate) fn close(&self) {
         let mut state = lock(&self.shared.state);
         state.is_closed = true;

@@ -25,7 +25,7 @@ const MAX_KEPT_CAPACITY: usize = 256 * 1024;
 /// Moves bytes between a state machine and two streams that can only block.
 pub(crate) struct BlockingPump {
     shared: Arc<Shared>,
-    /// The fetched bytes that the state machine has not received yet.
+    /// The bytes of the reader thread that this pump has fetched, and the state machine has not received yet.
     buffer: ReadBuffer,
     reported_end: bool,
     /// The time at which the pump noticed a failed write.

@@ -15,7 +15,8 @@ pub(crate) struct ExitPolicy {
     pub(crate) deadline: Arc<CloseDeadline>,
 }
 
-/// A running child process. Dropping this value stops the process. Close stdin before the drop.
+/// A running child process. Dropping this value stops the process. The owner closes stdin before the drop, so that the
+/// child can exit by itself.
 pub(crate) struct ServerProcess {
     child: Child,
     exit: ExitPolicy,

@@ -19,8 +19,8 @@ impl ChunkWriter {
         ChunkWriter { inner }
     }
 
-    /// Writes the next part of a text. Waits until the whole part is in the transmit buffer, which frees space as the
-    /// client reads.
+    /// Writes the next part of a text. Waits until the whole part is in the transmit buffer. Space in the buffer
+    /// becomes free as the client reads.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, an earlier write

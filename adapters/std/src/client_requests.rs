@@ -177,8 +177,9 @@ impl ClientHandle {
 
     /// Notifies the server that the roots have changed.
     ///
-    /// The connector must have [declared](crate::Connector::on_server_request) `roots.listChanged`, and the revision
-    /// must have the notification. Otherwise, and between two connections, the client sends nothing.
+    /// The client sends the notification only if the connector has
+    /// [declared](crate::Connector::on_server_request) `roots.listChanged`, and the revision has the notification.
+    /// Between two connections, the client sends nothing.
     pub fn roots_changed(&self) {
         self.inner.roots_changed();
     }

@@ -66,7 +66,8 @@ impl Connector {
     mcp_proto_handles::client_settings!();
 
     /// Sets a callback for each [`Notification`] from the server or about the connection. The callback runs on a
-    /// separate thread and may use the client.
+    /// separate thread and may use the client. If the callback is too slow for the notifications,
+    /// [`Notification::Missed`] reports how many were dropped.
     #[must_use]
     pub fn on_notification(mut self, on_notification: impl FnMut(Notification) + Send + 'static) -> Self {
         self.on_notification = Some(Box::new(on_notification));
@@ -76,8 +77,8 @@ impl Connector {
     /// Declares client capabilities, and sets the callback for server requests.
     ///
     /// The callback runs on a separate thread, for one request at a time, in either era. The callback may wait for a
-    /// user, because the connection continues. [`ServerRequest::is_cancelled`] returns `true` if the server no longer
-    /// waits.
+    /// user, because other messages do not wait for the callback. [`ServerRequest::is_cancelled`] returns `true` if the
+    /// server no longer waits for the response.
     ///
     /// ```
     /// use mcp_proto_std::ClientCapabilities;
@@ -107,7 +108,8 @@ impl Connector {
     /// Reconnects when an established connection ends, unless the application has closed the client.
     ///
     /// The connector starts a [child process](Connector::spawn) again, or [opens](Connector::open) a socket again.
-    /// Other streams cannot be opened again. Without this setting, the client closes when the connection ends.
+    /// Other streams cannot be opened again. Without this setting, the client closes when the connection ends. Over
+    /// HTTP, this setting is on by default.
     ///
     /// Most requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application
     /// knows whether a repetition is safe. New requests wait for the next connection until their timeout expires.
@@ -118,8 +120,8 @@ impl Connector {
     /// the first connection's server.
     ///
     /// One thread ends the old process, opens the next connection, and observes timeouts. So timeouts do not expire,
-    /// and [`ClientHandle::close`] waits, while that thread waits for the exit of the process or for the next
-    /// connection. [`ending`](Connector::ending) limits the time for the exit of the process.
+    /// and [`ClientHandle::close`] waits, while that thread waits for the exit of the process or for the function that
+    /// opens a socket. [`ending`](Connector::ending) limits the time for the exit of the process.
     ///
     /// ```
     /// use mcp_proto_std::{Connector, Reconnect};
@@ -238,8 +240,8 @@ impl Connector {
         self.on_server_request.take().map(spawn_handler).transpose()
     }
 
-    /// Opens the source and runs the client. If the server closes the connection during an attempt with
-    /// `Connect::Automatic`, and the source can be opened again, connects once more with a handshake only. Returns the
+    /// Opens the source and runs the client. Connects once more, with a handshake only, if the first attempt fails, the
+    /// source can be opened again, and [`ClientSettings::fall_back_to_handshake`] has changed the settings. Returns the
     /// exit status of a child process, or `None` if there is no status.
     fn run_source(
         &mut self,
@@ -297,14 +299,15 @@ impl Connector {
             let Ok(mut pump) = (link.open)(clock) else { continue };
             client.reconnect();
             session.connection_opened(pump.wake());
-            // A failed handshake is a failed attempt.
+            // If the handshake fails, the loop continues with the next attempt.
             let _ = run_connection(&mut pump, &mut client, &mut session, report);
         }
         Ok(())
     }
 }
 
-/// Runs the event loop until the connection closes. Returns an error if the connection was never established.
+/// Runs the event loop until the connection closes, or until the time limit of [`ClientHandle::close_within`] expires.
+/// Returns an error if the connection was never established.
 fn run_connection(
     pump: &mut Pump,
     client: &mut Client<'_>,

@@ -11,9 +11,9 @@ static STOPS: Mutex<Vec<(Stop, Duration)>> = Mutex::new(Vec::new());
 
 /// Returns a [`Stop`] switch, which stops its servers at Ctrl-C, and on Unix also at SIGTERM and SIGHUP.
 ///
-/// Running requests have `time` to finish. A second signal ends this time. The function fails if the application has
-/// installed a handler with the crate `ctrlc`, because a process has only one such handler. Needs the feature
-/// `signal`.
+/// Running requests have `time` to finish. A signal ends this time if the switch was used before, by an earlier signal
+/// or by the application. The function fails if the application has installed a handler with the crate `ctrlc`, because
+/// a process has only one such handler. Needs the feature `signal`.
 ///
 /// ```no_run
 /// use std::net::TcpListener;

@@ -47,7 +47,8 @@
 //! | `fn` | immediately, on the thread of the server: for functions that only compute |
 //! | `fn` with the item `blocking`, as in `#[tool(blocking)]`, or a parameter of the table below | on a worker thread |
 //!
-//! A function of the first row also works in a router of the core on a board, and in a router on tokio.
+//! A function of the first row also works in a router of the core on a board, and in a router on tokio. Exception: a
+//! function with a parameter `ServerHandle` works only with the handle's own crate.
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
 //! does not run immediately must own its arguments and its result: `String`, not `&str`. Exceptions are the variables
@@ -169,7 +170,8 @@ pub struct Log {
 impl Log {
     /// Sends a log message.
     ///
-    /// Sends nothing if the client does not receive messages of this level. May wait while the client does not read.
+    /// Sends nothing if the client does not receive messages of this level, or if the server's configuration lacks the
+    /// feature [`Logging`](mcp_proto::server::Logging). May wait while the client does not read.
     pub fn send(&self, level: Level, text: impl Display) {
         block_on(self.inner.send(level, text));
     }
@@ -188,7 +190,7 @@ impl Log {
 /// The server does not store the input between two runs: the client sends all earlier input again, in the member
 /// `requestState` of the request. So this input is as untrusted as any response of a client.
 ///
-/// If the client did not declare the capability, [`request`](Ask::request) returns
+/// If the client did not declare the capability for the input, [`request`](Ask::request) returns
 /// [`RequestError::MissingCapability`]. The handler may continue without the input. If the handler fails with the text
 /// of this error instead, for example with `?`, the response of `2026-07-28` is the error -32021, which names the
 /// capability.
@@ -213,11 +215,11 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// Requests input, and waits for the response. The timeout is
+    /// Requests input, and in the handshake era waits for the response. The timeout of the wait is
     /// [`Limits::request_timeout`](mcp_proto::server::Limits::request_timeout) of the server.
     ///
     /// # Errors
-    /// See [`RequestError`]. A handler passes [`RequestError::InputRequired`] on with `?`.
+    /// See [`RequestError`]. After [`RequestError::InputRequired`], the handler must return, for example with `?`.
     pub fn request(&self, input: &dyn Input) -> Result<ClientResponse, RequestError> {
         block_on(self.inner.request(input))
     }

@@ -180,7 +180,7 @@ impl Serve<'_> {
                                 workers,
                             })),
                         };
-                        // Boxed, because the start of a thread copies the closure to its stack several times.
+                        // Boxed, because starting a thread copies the closure several times on the stack.
                         let serve: Box<dyn FnOnce() + Send> = Box::new(move || {
                             let _permit = permit;
                             // The panic hook has already reported a panic of the handler.

@@ -37,11 +37,12 @@ impl Output {
         Output { file, mode: WriteMode::Send }
     }
 
-    /// Writes all or some of the bytes, and returns their number. `is_ready` means that `poll` has just reported space.
+    /// Writes all or some of the bytes, and returns the number of the written bytes. `is_ready` means that `poll` has
+    /// just reported space.
     ///
     /// # Errors
     /// Returns [`WouldBlock`](ErrorKind::WouldBlock) if no byte fits, or if the caller must call `poll` before the
-    /// write.
+    /// write. Any other error means that the stream has failed.
     pub(crate) fn write(&mut self, bytes: &[u8], is_ready: bool) -> io::Result<usize> {
         loop {
             let written = match self.mode {

@@ -80,11 +80,11 @@ impl<T> PendingRequest<T> {
     }
 
     /// Waits for the result, or until `cancellation` reports a cancellation. For example, a handler that waits for this
-    /// request can pass the cancellation of its own request.
+    /// request can pass the cancellation of the request that it handles.
     ///
     /// # Errors
-    /// [`CallError::Cancelled`]: `cancellation` has reported a cancellation, so this method has cancelled the request.
-    /// For other errors see [`CallError`].
+    /// [`CallError::Cancelled`]: the request was cancelled. If `cancellation` reports a cancellation, this method
+    /// cancels the request. For other errors see [`CallError`].
     pub fn wait_unless_cancelled(mut self, cancellation: &Cancellation) -> Result<T, CallError> {
         let mut cancelled = pin!(cancellation.cancelled());
         block_on(poll_fn(|context| match Pin::new(&mut self.inner).poll(context) {
@@ -107,11 +107,11 @@ impl<T> PendingRequest<T> {
         self.wait()
     }
 
-    /// Waits for the next notification of an extension that belongs to this request. Returns `None` if the request has
-    /// ended and no notification is left.
+    /// Waits for the next notification that belongs to this request and is part of an extension. Returns `None` if the
+    /// request has ended and no notification is left.
     ///
-    /// Only requests of [`begin_request`](crate::ClientHandle::begin_request) have such notifications. For other
-    /// requests, the method returns `None` immediately.
+    /// Only requests that [`begin_request`](crate::ClientHandle::begin_request) starts have such notifications. For
+    /// other requests, the method returns `None` immediately.
     pub fn notification(&mut self) -> Option<Notification> {
         block_on(self.inner.notification())
     }

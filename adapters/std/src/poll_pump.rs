@@ -3,7 +3,7 @@
 //! The thread that owns the state machine reads and writes. A write may be partial, and blocks only if `poll` does not
 //! support the stream. Between reads and writes, the thread waits with `poll` for input, output space, a wake-up or the
 //! deadline. A blocking read replaces `poll` if only input can end the wait: there is no waker, no deadline and no full
-//! output.
+//! output. Exception: after a read has failed with `WouldBlock`, `poll` precedes each read.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -43,8 +43,8 @@ enum OutputState {
     Ready,
     /// The output may be full. `poll` must report space before the next write.
     Full,
-    /// Writing failed at this time, and the failure is not reported yet. A peer may have responded before it closed
-    /// its input, so the pump reads the last messages before the report.
+    /// Writing failed at this time, and the pump has not yet reported the failure to the state machine. A peer may have
+    /// responded before it closed its input, so the pump first reads the last messages.
     Broken(Millis),
     Closed,
 }
@@ -70,7 +70,7 @@ impl PollPump {
         })
     }
 
-    /// Writes all or some of the bytes, and returns their number. Returns zero after an error.
+    /// Writes all or some of the bytes. Returns the number of written bytes, which is zero after an error.
     fn write(&mut self, bytes: &[u8], clock: &mut PumpClock) -> usize {
         let written = self.output.write(bytes, matches!(self.output_state, OutputState::Ready));
         self.output_state = match &written {
@@ -94,7 +94,7 @@ impl PollPump {
             Ok(n @ 1..) if is_large => receive.filled(n),
             Ok(n @ 1..) => self.buffer.filled(n),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // Another owner of the file has made the file non-blocking.
+            // The file is non-blocking: the application or another owner of the open file has set the flag.
             Err(error) if error.kind() == ErrorKind::WouldBlock => self.must_poll = true,
             Ok(_) | Err(_) => {
                 self.ended = true;
@@ -103,12 +103,13 @@ impl PollPump {
         }
     }
 
-    /// Waits for readiness, a wake-up, or the end of `time`. Returns the directions that are ready.
+    /// Waits for readiness, a wake-up, or the end of `time`. `None` sets no time limit. Returns the directions that are
+    /// ready.
     fn wait(&self, wanted: Readiness, time: Option<Millis>) -> Readiness {
         let (input, output) = (self.input.as_fd(), self.output.as_fd());
         let events = self.wake_pipe.wait(|wake_pipe, may_block| {
             let time = if may_block { time } else { Some(Millis(0)) };
-            // Poll only the wanted directions, because a stream with a closed peer is always ready.
+            // Poll only the wanted directions: a stream with a closed peer is always ready, and would end every wait.
             let first = if wanted.input { (input, PollFlags::IN) } else { (output, PollFlags::OUT) };
             let mut files = [
                 PollFd::from_borrowed_fd(wake_pipe, PollFlags::IN),
@@ -144,7 +145,8 @@ impl PumpImpl for PollPump {
             };
             let deadline = io.deadline().into_iter().chain(until).min();
             let (transmit, receive) = io.split();
-            // Feed the buffer before any output, so that one write can contain several responses.
+            // Feed the buffered input to the state machine before any output, so that one write can contain several
+            // responses.
             if !self.buffer.is_empty() && receive.is_ready() {
                 self.buffer.feed(receive);
                 continue;
@@ -170,7 +172,7 @@ impl PumpImpl for PollPump {
                 output: matches!(self.output_state, OutputState::Full) && !unsent.is_empty(),
             };
             let at = if woken { Some(now) } else { deadline.into_iter().chain(drain_until).min() };
-            // If only input can end the wait, a blocking read replaces `poll`.
+            // If only input can end the wait, a blocking read replaces `poll`, unless the file is non-blocking.
             let can_block_on_read =
                 wanted.input && !wanted.output && at.is_none() && no_wakers && !self.must_poll;
             let ready = if can_block_on_read {
@@ -209,7 +211,7 @@ impl OutputState {
     }
 
     /// Returns the time until which the pump reads input after a failed write. Returns `None` if no write has failed,
-    /// or the failure was reported.
+    /// or the failure was reported to the state machine.
     fn drain_until(self) -> Option<Millis> {
         match self {
             OutputState::Broken(since) => Some(since.plus(DRAIN_TIME)),

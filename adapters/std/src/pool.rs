@@ -15,11 +15,11 @@ use crate::sync::wait_for;
 /// Time after which an idle worker exits.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 10_000 });
 
-/// Time for workers to exit after their connection or listener has closed.
+/// Maximum time to wait for the exit of the workers after their connection or listener has closed.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Worker threads and the queue of jobs. The queue needs no limit, because each job holds a request permit, and the
-/// number of permits is limited.
+/// Worker threads and the queue of jobs. The queue needs no limit: each job is a deferred request, and each server
+/// limits the number of its deferred requests.
 pub(crate) struct Pool {
     shared: Arc<Shared>,
 }
@@ -89,11 +89,12 @@ impl Pool {
             queue.into_iter().partition::<VecDeque<_>, _>(|job| job.responder.is_cancelled());
         state.queue = active;
         drop(state);
-        // Drop the jobs outside of the lock, because their destructors run application code and use the shared state.
+        // Drop the jobs outside of the lock, because their destructors run application code and lock the state of the
+        // server.
         drop(cancelled);
     }
 
-    /// Drops the queued jobs and stops the workers. Waits for at most `JOIN_TIMEOUT`.
+    /// Drops the queued jobs and stops the workers. Waits until the workers have exited, but at most `JOIN_TIMEOUT`.
     fn stop(&self) {
         let shared = &self.shared;
         let mut state = lock(&shared.state);
@@ -115,11 +116,12 @@ impl Pool {
     }
 }
 
-/// A connection's access to its workers.
+/// The access of a connection or a listener to its workers.
 pub(crate) enum PoolGuard {
     /// Workers of one connection, or of all connections of a listener. Dropping this value stops the workers.
     Own(Arc<Pool>),
-    /// Workers that other connections share. Dropping this value removes the queued jobs of cancelled requests.
+    /// Workers that this connection shares with others. Dropping this value removes the queued jobs of cancelled
+    /// requests.
     Shared(Arc<Pool>),
 }
 
@@ -144,7 +146,8 @@ impl Drop for PoolGuard {
     }
 }
 
-/// One worker thread, counted in the pool. If the last worker fails, its destructor drops the queued jobs.
+/// One worker thread, counted in the pool. If the last worker panics or its thread cannot be started, the destructor
+/// drops the queued jobs.
 struct WorkerThread {
     shared: Arc<Shared>,
     is_counted: bool,

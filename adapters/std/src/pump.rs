@@ -1,8 +1,8 @@
-//! The pump: moves bytes between a state machine and two streams. Chooses the polled or the blocking pump.
+//! The pump: moves bytes between a state machine and two streams.
 //!
-//! The types of the streams determine the implementation. Files, pipes and sockets on Unix are
-//! [polled](crate::poll_pump) by the thread that owns the state machine, without other threads. All other streams can
-//! only block, so [two threads](crate::blocking_pump) serve them.
+//! The types of the streams determine the implementation. If both streams are files, pipes or sockets on Unix, the
+//! thread that owns the state machine [polls](crate::poll_pump) them, without other threads. Other streams can only
+//! block, so [two threads](crate::blocking_pump) serve them. HTTP has its own implementations.
 
 use std::io::{self, Read, Write};
 #[cfg(unix)]
@@ -57,7 +57,7 @@ pub struct Pump {
     pump: Box<dyn PumpImpl + Send + Sync>,
 }
 
-/// The clock of a pump, which records each reading.
+/// The clock of a pump. [`read`](PumpClock::read) also records the time for [`Pump::time_after_event`].
 pub(crate) struct PumpClock {
     pub(crate) clock: Clock,
     time: EventTime,
@@ -80,14 +80,15 @@ pub(crate) trait PumpImpl {
     /// Returns `true` if a waker of this pump may exist.
     fn has_wakers(&self) -> bool;
 
-    /// Returns the failure of the last closed HTTP stream, until the pump takes further input. Returns `None` if that
-    /// stream has not failed. Pumps for other transports always return `None`.
+    /// Returns the failure of the last closed HTTP stream. The failure is kept until the pump takes further input.
+    /// Returns `None` if that stream has not failed. Pumps for other transports always return `None`.
     fn failure(&self) -> Option<HttpFailure> {
         None
     }
 
-    /// Removes and returns the failure of a response of the application that the server has refused over HTTP. The pump
-    /// returns [`PumpStatus::Woken`] after such a failure.
+    /// Removes and returns the failure of a response that the HTTP server has refused. The refused response is the
+    /// application's response to a request from the server. The pump returns [`PumpStatus::Woken`] after such a
+    /// failure.
     fn take_refused_response(&mut self) -> Option<HttpFailure> {
         None
     }
@@ -98,7 +99,8 @@ pub(crate) trait PumpImpl {
 pub(crate) struct RunOptions {
     /// The time of the first poll: [`Pump::read_clock`] or [`Pump::time_after_event`].
     pub(crate) now: Millis,
-    /// The time at which the call returns [`PumpStatus::Woken`] at the latest. `None` sets no time.
+    /// The time at which the call returns [`PumpStatus::Woken`], unless it has returned another status before. `None`
+    /// sets no time.
     pub(crate) until: Option<Millis>,
     /// Whether no waker exists, and no thread can create a waker during the call. Only the caller knows which threads
     /// can create wakers.
@@ -115,8 +117,8 @@ pub(crate) type OpenPump = Box<dyn FnOnce(Clock) -> io::Result<Pump> + Send>;
 impl Pump {
     /// Creates a pump between these streams.
     ///
-    /// The streams close soon after the pump is dropped. A blocked read or write keeps its stream open until the call
-    /// returns.
+    /// The streams close soon after the pump is dropped. A blocked read or write keeps its stream open until the read
+    /// or write returns.
     ///
     /// # Errors
     /// A thread cannot be started, or the process has reached its limit of open files.
@@ -188,8 +190,8 @@ impl Pump {
         self.clock.read()
     }
 
-    /// Returns the time after an event, without a reading of the clock if the last events were quick and the state
-    /// machine has no deadline.
+    /// Returns the time after an event. Does not read the clock if the last events were quick and the state machine has
+    /// no deadline.
     pub(crate) fn time_after_event(&mut self, has_deadline: bool) -> Millis {
         let PumpClock { clock, time } = &mut self.clock;
         time.after_event(has_deadline, || clock.now())

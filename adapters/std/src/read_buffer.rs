@@ -2,10 +2,10 @@
 
 use mcp_proto::Receive;
 
-/// Maximum number of bytes per read.
+/// Maximum size of the buffer, in bytes.
 pub(crate) const READ_SIZE: usize = 64 * 1024;
 
-/// Minimum space for a read, in bytes, and the size of the first allocation.
+/// Size of the first allocation, in bytes. Also the minimum space of the state machine for a read without this buffer.
 pub(crate) const MIN_READ_SIZE: usize = 1024;
 
 /// A buffer between the input stream and the state machine.

@@ -78,7 +78,7 @@ impl Responder {
     ///
     /// Use [messages](Reply::messages) for a prompt, [contents](Reply::contents) for a read, and
     /// [values](Reply::values) for a completion. `answer` runs on the server's thread when the transmit buffer has
-    /// space. If the request has ended, the server drops `answer` without a call.
+    /// space. If the request has ended, the server drops `answer` without calling it.
     pub fn answer(self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
         self.inner.answer(answer);
     }
@@ -87,12 +87,12 @@ impl Responder {
     /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). Except over HTTP, the method waits until no
     /// other chunked response is open.
     ///
-    /// After this call, the timeout of the request is
-    /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and restarts with every chunk.
+    /// While the response is open, the timeout of the request is
+    /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and every chunk restarts the timeout.
     ///
-    /// Except over HTTP, all other messages wait for the end of the response, and between two chunks, the notifications
-    /// of all senders are queued without a limit. The worker must then not send a request to the client between two
-    /// chunks, because the client would receive the request only after the response.
+    /// Except over HTTP, all other messages wait for the end of the chunked response. Between two chunks, the
+    /// notifications of all senders are then queued without a limit. Between two chunks, the worker must also not send
+    /// its own request to the client: the client would receive that request only after the chunked response.
     ///
     /// ```no_run
     /// # fn example(call: mcp_proto_std::server::Call<'_>, server: &mcp_proto_std::ServerHandle) {
@@ -113,9 +113,10 @@ impl Responder {
     /// ```
     ///
     /// # Errors
-    /// Returns the responder with an error of [`Reply::chunked`], such as [`SendError::Unsupported`] if the server
-    /// also serves HTTP+SSE. The error is [`SendError::Gone`] if the request has ended, and [`SendError::Busy`] on
-    /// the server's own thread, which cannot wait.
+    /// Returns the responder with the error of `open`, such as [`SendError::Unsupported`] if the server also serves
+    /// HTTP+SSE. The error is [`SendError::Gone`] if the request has ended or `open` has opened no response, and
+    /// [`SendError::Invalid`] if `open` has panicked. The error is [`SendError::Busy`] on the server's own thread,
+    /// which cannot wait.
     #[allow(clippy::result_large_err, reason = "the responder is the request, which must not be lost")]
     pub fn chunked(
         self,
@@ -134,7 +135,7 @@ impl Responder {
         block_on(self.inner.progress(progress, total, message));
     }
 
-    /// Sends the client a request of the handshake era, and waits for the response.
+    /// Sends the client a request of the handshake era (revisions until `2025-11-25`), and waits for the response.
     ///
     /// The timeout is [`Limits::request_timeout`] of the server. The request ends no later than the deferred request.
     /// If a user has to respond, give the deferred request more time with [`run_within`].
@@ -176,7 +177,7 @@ impl Responder {
         block_on(self.inner.request_within(time, input))
     }
 
-    /// Sends a notification of an extension that belongs to this request: see
+    /// Sends a notification that belongs to this request and is part of an extension: see
     /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription).
     ///
     /// `params` is a value that serializes to an object, or `()`. Sends nothing if the request has ended, or `params`
@@ -239,7 +240,7 @@ impl Responder {
         self.cancellation().sleep(time)
     }
 
-    /// Returns the span of the request.
+    /// Returns the `tracing` span of the request.
     pub(crate) fn span(&self) -> RequestSpan {
         self.inner.span()
     }

@@ -40,7 +40,7 @@ pub fn serve(
 
 /// Configures a server and runs it.
 ///
-/// A `Serve` serves one connection, or [every connection of a listener](Serve::listen).
+/// A `Serve` serves one connection, [every connection of a listener](Serve::listen), or HTTP (`Serve::http`).
 ///
 /// ```
 /// use std::os::unix::net::UnixStream;
@@ -64,7 +64,7 @@ pub struct Serve<'i> {
 pub(crate) type OnStart<'i> = Arc<dyn Fn(&ServerHandle) + Send + Sync + 'i>;
 
 impl<'i> Serve<'i> {
-    /// Creates a server with the default limits.
+    /// Creates the configuration of a server with the default limits.
     ///
     /// The limits are 8 MiB for a message, 8 MiB for a response, and 64 KiB for subscribed URIs. There are at most 32
     /// workers, 1,024 requests that wait for a worker, 64 tasks, and 64 connections.
@@ -150,8 +150,8 @@ impl<'i> Serve<'i> {
 
     /// Serves on two streams until the client disconnects, or the server is stopped.
     ///
-    /// Streams may be non-blocking or have timeouts: the server then tries again. So a write timeout does not end the
-    /// connection of a client that reads nothing.
+    /// Streams may be non-blocking or have timeouts: the server then repeats the read or write. So a write timeout does
+    /// not end the connection of a client that reads nothing.
     ///
     /// After the end of the input, running requests may finish within the grace period
     /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). The function returns when the responses are written and
@@ -178,8 +178,11 @@ impl<'i> Serve<'i> {
     }
 }
 
-/// A server that is ready for its connection. The creation of a server takes the most stack memory, and a thread keeps
-/// the stack memory that it has used. So the listener's thread creates the servers, unless there is an observer.
+/// A server that is ready for its connection.
+///
+/// Creating a server takes more stack memory than running it, and a thread keeps the stack memory that it has used. So
+/// a listener's thread creates the servers of all connections. Exception: with an observer, the thread of each
+/// connection creates its server.
 pub(crate) struct Session<'s> {
     server: Box<Server<'s>>,
     request_limit: usize,
@@ -226,7 +229,7 @@ impl<'s> Session<'s> {
         let current = Some(thread::current().id());
         let (read_clock, limit) = (move || clock.now(), self.request_limit);
         let shared = ServerShared::new(pump.wake(), read_clock, limit, current, self.hooks);
-        // Cancels all workers, even if the handler panics.
+        // On drop, cancels all running requests, even if the handler panics.
         let _guard = shared.close_guard();
         let has_stop = self.stop.is_some();
         let _listener = self.stop.map(|stop| {
@@ -242,12 +245,12 @@ impl<'s> Session<'s> {
         loop {
             let mut until = None;
             if shared.has_work() {
-                // The time may lag behind by a few events, and commands set deadlines.
+                // Read the clock, because `now` may lag behind by a few events, and commands set deadlines.
                 now = pump.read_clock();
                 until = shared.process_commands(&mut server, now);
             }
             // Only `on_start` and the handler can create the first clone of a handle, and neither runs during
-            // `run_with`. If no clone exists now, no clone can appear.
+            // `run_with`. If no clone exists now, no clone can appear during that call.
             let no_wakers = !has_stop && !shared.has_other_owners(own_count);
             match pump.run_with(&mut *server, RunOptions { now, until, no_wakers }) {
                 PumpStatus::Closed => return Ok(()),

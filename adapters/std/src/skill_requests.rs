@@ -28,9 +28,10 @@ impl ClientHandle {
     /// files.
     ///
     /// # Errors
-    /// [`CallError::Invalid`]: the skill does not list the file, or the file differs from the skill. After a change on
-    /// the server, [`get_skill`](ClientHandle::get_skill) returns the current skill. `SKILL.md` is also refused if its
-    /// frontmatter contains YAML other than one string per line. For other errors see [`CallError`].
+    /// [`CallError::Invalid`]: the skill does not list the file, the response has no valid content, or the file differs
+    /// from the skill. After a change on the server, [`get_skill`](ClientHandle::get_skill) returns the current skill.
+    /// `SKILL.md` is also refused if it is not UTF-8, or if its frontmatter is missing or too complex: see
+    /// [`has_frontmatter_of`](mcp_proto::client::SkillView::has_frontmatter_of). For other errors see [`CallError`].
     pub fn read_skill_file(&self, skill: &SkillDescription, uri: &str) -> Result<Vec<u8>, CallError> {
         block_on(self.inner.read_skill_file(skill, uri))
     }

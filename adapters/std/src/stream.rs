@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 /// A socket: a [`TcpStream`] or, on Unix, a [`UnixStream`].
 pub trait Stream: Read + Write + Send + Sized + 'static + sealed::Sealed {
-    /// Sets the options of the socket, and converts the socket.
+    /// Sets the options of the socket, and converts the socket into its file descriptor.
     #[cfg(unix)]
     #[doc(hidden)]
     fn into_socket(self) -> io::Result<OwnedFd>;
-    /// Sets the options of the socket, and converts the socket.
+    /// Sets the options of the socket, and returns the socket.
     #[cfg(not(unix))]
     #[doc(hidden)]
     fn into_socket(self) -> io::Result<TcpStream>;
@@ -68,8 +68,8 @@ pub(crate) fn halves(stream: impl Stream) -> io::Result<(Halves, ShutdownOnDrop)
     Ok(((socket.try_clone()?, socket.try_clone()?), ShutdownOnDrop(socket)))
 }
 
-/// A guard that shuts a socket down on drop. A thread blocked on the socket returns, and the peer receives the end of
-/// the stream.
+/// A guard that shuts a socket down on drop. A blocked read or write of the socket then returns, and the peer receives
+/// the end of the stream.
 pub(crate) struct ShutdownOnDrop(#[cfg(unix)] Arc<File>, #[cfg(not(unix))] TcpStream);
 
 impl Drop for ShutdownOnDrop {

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Wakes one thread from any thread.
 ///
-/// While the thread waits, a wake-up signals a file descriptor, so the thread can also wait for files. Otherwise, a
-/// wake-up only sets a flag.
+/// While the thread waits, a wake-up signals a file descriptor, so that one `poll` can wait for the wake-up and for
+/// other files. While the thread does not wait, a wake-up only sets a flag.
 pub(crate) struct WakePipe {
     state: AtomicU8,
     signal: Signal,
@@ -58,7 +58,8 @@ impl WakePipe {
     }
 }
 
-/// A signal that makes a file descriptor readable. On Linux, an event descriptor replaces the two ends of a pipe.
+/// A signal that makes a file descriptor readable. On Linux and Android, an event descriptor replaces the two ends of a
+/// pipe.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 struct Signal(std::os::fd::OwnedFd);
 
@@ -145,7 +146,7 @@ mod tests {
         let shared = Arc::clone(&pipe);
         let waking_thread = thread::spawn(move || {
             for round in 0..2000 {
-                // Different delays wake before, during and after the wait.
+                // With different delays, the wake-ups come before, during and after the wait.
                 (0..round % 7 * 50).for_each(|_| std::hint::spin_loop());
                 shared.wake();
                 next.recv().unwrap();

@@ -55,8 +55,8 @@ impl ServerHandle {
     /// handles pings and cancellations. If the work panics, the request gets an error response (-32603), and the
     /// worker continues.
     ///
-    /// The timeout of deferred requests includes the waiting time. When the timeout expires, the server responds to the
-    /// request, and the work observes a cancellation.
+    /// The timeout of deferred requests includes the time in which a request waits for a thread. When the timeout
+    /// expires, the server responds with an error, and the work observes a cancellation.
     pub fn run(&self, request: impl Defer, work: impl FnOnce(Responder) + Send + 'static) {
         self.start(request, None, work);
     }
@@ -118,8 +118,8 @@ impl ServerHandle {
     /// Sends the client a request and waits for the response.
     ///
     /// The request is independent of the client's requests. Only the handshake era has such requests. Over HTTP, this
-    /// method returns [`RequestError::Invalid`], because the server has many sessions. There, a request must belong to
-    /// a call: use [`Responder::request`].
+    /// method returns [`RequestError::Invalid`], because the server has many sessions. There, the request must belong
+    /// to a request of the client, such as a call: use [`Responder::request`].
     ///
     /// For example, request the client's roots after the handshake, or when the roots have changed. On the handler's
     /// own thread, the method returns [`RequestError::Invalid`], because the handler's event loop receives the
@@ -183,9 +183,9 @@ impl ServerHandle {
     /// Like [`shutdown`](ServerHandle::shutdown), but running requests have `time` to finish. The server refuses new
     /// requests.
     ///
-    /// Requests that do not finish in time get an error response. The server returns at most three seconds after
-    /// `time`. The client has two seconds to read the last responses, and the workers have one second to notice their
-    /// cancellation.
+    /// Requests that do not finish in time get an error response. The function that runs the server returns at most
+    /// three seconds after the end of `time`. The client has two of these seconds to read the last responses, and the
+    /// workers have one second to notice their cancellation.
     ///
     /// [`Stop`](crate::Stop) stops a server from outside, even before its first event.
     pub fn shutdown_within(&self, time: Duration) {
@@ -194,8 +194,8 @@ impl ServerHandle {
 
     /// Returns `true` if a client has subscribed to the resource with this URI.
     ///
-    /// A worker that watches a file can call this method to learn whether a subscription remains. The handler's own
-    /// thread cannot call this method, because the handler's event loop computes the result.
+    /// A worker that watches a file can call this method to learn whether a subscription remains. On the handler's own
+    /// thread, this method fails, because the handler's event loop computes the result.
     ///
     /// # Errors
     /// Returns [`RequestError::Closed`] if the connection is closed, and [`RequestError::Invalid`] on the handler's
@@ -253,8 +253,9 @@ impl ServerHandle {
     /// Notifies a client of `2025-11-25` that an elicitation in URL mode is complete: see
     /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. Over HTTP, use
     /// [`Responder::elicitation_complete`]: this method sends nothing, because the server has many sessions. So over
-    /// HTTP, no notification follows a call that ended with `require_urls`. The client sends such a call again when its
-    /// user is done. May wait while the client does not read.
+    /// HTTP, no notification follows a call that ended with
+    /// [`require_urls`](mcp_proto::server::Call::require_urls). The client sends such a call again when its user is
+    /// done. May wait while the client does not read.
     pub fn elicitation_complete(&self, id: &str) {
         block_on(self.shared.elicitation_complete(id));
     }

@@ -142,7 +142,7 @@ fn prompts_run_on_workers() {
             let expected = format!(r#"{{"role":"user","content":{{"type":"text","text":"{text}"}}}}"#);
             assert_eq!(prompt.json().get("messages").unwrap().raw(), format!("[{expected}]"));
         }
-        // In `2026-07-28`, the function `letter` runs once more for the input.
+        // In `2026-07-28`, the client sends its request again with the input, so the function `letter` runs twice.
         assert_eq!(library.runs.load(Ordering::Relaxed), runs);
         assert_eq!(code(client.get_prompt("summary", &[("title", "Emma"), ("pages", "many")])), -32602);
     }

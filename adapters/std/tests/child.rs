@@ -205,7 +205,8 @@ fn burst_of_requests_needs_one_read_and_one_write() {
     let mut serve = |pings: usize| {
         requests.write_all(ping.repeat(pings).as_bytes()).unwrap();
         (0..pings).for_each(|_| assert!(answers.next().unwrap().unwrap().contains("result")));
-        // The kernel counts a write when the system call returns. The responses can arrive before that.
+        // The kernel counts a write when the system call returns. The responses can arrive before that, so wait until
+        // the process no longer runs.
         while proc_text(child.id(), "status", "State")?.starts_with('R') {
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -122,7 +122,8 @@ fn concurrent_large_responses_are_complete_lines() {
 
 #[test]
 fn unfinished_chunked_response_ends_as_a_failure() {
-    // As many workers as calls, because a failed worker may exit after the client has received its response.
+    // As many workers as calls, because the server refuses a call for which no worker is free. The client can receive a
+    // failed response before the worker of this response is free.
     let (mut peer, server) = Peer::connect(&CONFIG, 5, SESSION, handler);
     for (tool, text) in [("panic", "before"), ("drop", "dropped"), ("wrong", "text")] {
         peer.send(&call(5, tool, "{}"));

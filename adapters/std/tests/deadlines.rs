@@ -105,7 +105,8 @@ fn timeout_of_a_request_starts_when_the_handler_defers_it() {
                 }
             }
         };
-        // A slow event before the deferral, and a slow handler that defers.
+        // In the first case, another event before the deferral is slow. In the second case, the handler is slow before
+        // it defers the request.
         for calls in [["large", "end", "wait"], ["large", "large", "stubborn"]] {
             let (mut peer, server) = Peer::connect(&CONFIG, 4, ("2025-11-25", "{}"), handler);
             peer.send(&(1..).zip(calls).map(|(id, name)| call(id, name, "{}")).collect::<String>());
@@ -175,7 +176,7 @@ fn stop_works_before_the_first_message() {
     });
 }
 
-/// A shell script that responds to the handshake.
+/// The start of a shell script: reads one line, and responds to `initialize`.
 const HANDSHAKE: &str = r#"read line; printf '%s\n' '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}}'; "#;
 
 fn child(script: &str) -> ClientHandle {

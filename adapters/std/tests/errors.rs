@@ -1,4 +1,4 @@
-//! The most common errors of an application: each names the cause and the remedy.
+//! The most common mistakes of an application: each error message names the cause and, where possible, the remedy.
 
 use std::os::unix::net::UnixStream;
 use std::process::Command;

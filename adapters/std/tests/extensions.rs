@@ -223,7 +223,8 @@ fn server_sends_a_request_of_an_extension_to_the_client() {
             let result = client.stream(stream).unwrap().request("own/ask", "{}").unwrap();
             assert!(result.contains(expected), "{result} {expected}");
         }
-        // The request to the client fails if the client's configuration lacks the method, and in the stateless era.
+        // In the handshake era, the request to the client fails, because this client's configuration lacks the method.
+        // In the stateless era, a server sends no requests.
         for (era, expected) in ERAS.into_iter().zip(["(-32601)", "does not support"]) {
             let result = connect(era).request("own/ask", "{}").unwrap();
             assert!(result.contains(expected), "{result}");

@@ -75,7 +75,7 @@ fn panics() {
     panic!("on purpose")
 }
 
-// The order of the parameters differs from the order in the documentation.
+// Parameters may have any order: this order differs from the order in the documentation of `handler`.
 #[tool]
 fn count(progress: Progress, Steps { steps }: Steps, log: Log, client: ClientDetails) -> String {
     for step in 1..=steps {
@@ -221,7 +221,7 @@ fn function_reports_progress_and_logs_if_requested() {
 
 #[test]
 fn function_gets_inputs_of_the_client_in_both_eras() {
-    // In `2026-07-28`, the function runs once more for each input.
+    // In `2026-07-28`, the client sends its call again with each input, so the function runs once more for each input.
     for ((era, _), runs) in ERAS.into_iter().zip([1, 3]) {
         let app = app().0;
         let client = connect(era, Arc::clone(&app), true);

@@ -94,7 +94,7 @@ pub(crate) fn start(respond: impl Fn(&Request, &mut TcpStream) + Clone + Send + 
 }
 
 pub(crate) fn write(stream: &mut TcpStream, text: &str) {
-    // In some tests the client has closed the connection.
+    // In some tests the client has closed the connection, so the write may fail.
     let _ = stream.write_all(text.as_bytes());
 }
 
@@ -147,7 +147,8 @@ fn tools_with_invalid_header_annotations_are_omitted() {
 const UNAUTHORIZED: &str =
     "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer scope=\"a\"\r\nContent-Length: 0\r\n\r\n";
 
-/// E-C9: after a refusal of the header fields, the client lists the tools again, once, and repeats the call.
+/// Rule E-C9 of `docs/http-rules.md`: after a refusal of the header fields, the client lists the tools again, once, and
+/// repeats the call.
 #[test]
 fn call_refused_for_its_header_fields_is_repeated_once() {
     const TOOLS: &str = r#"{"tools":[{"name":"add","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}}],
@@ -194,7 +195,7 @@ fn call_refused_for_its_header_fields_is_repeated_once() {
     client.close();
 }
 
-/// Returns an HTTP response whose stream begins with the acknowledgment of the subscription to changes of the tools.
+/// Returns an HTTP response whose stream begins with the acknowledgment of a subscription to changes of the tool list.
 fn acknowledged(request: &Request) -> String {
     let tag = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}"#, request.id());
     let method = "notifications/subscriptions/acknowledged";
@@ -223,7 +224,7 @@ fn subscription_whose_streams_break_is_sent_again_and_ends() {
     client.close();
 }
 
-/// A refusal with a time to wait.
+/// A refusal that names the time after which the client may try again.
 const BUSY: &str = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n";
 
 #[test]
@@ -326,7 +327,7 @@ fn partial_response_is_a_lost_connection() {
         panic!("connected")
     };
     assert!(failure.url == url && failure.status.is_none() && !failure.reason.is_empty(), "{failure}");
-    // The client falls back to the handshake.
+    // After the loss of the response to `server/discover`, the client falls back to the handshake.
     let client = connector().http(HttpEndpoint::new(start_server_that_cuts("server/discover"))).unwrap();
     assert_eq!(client.call_json("act", "{}").unwrap().text().as_deref(), Some("7"));
 }

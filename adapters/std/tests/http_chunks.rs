@@ -16,12 +16,12 @@ fn chunked_responses_over_http_are_concurrent() {
     let (address, stop) = (listener.local_addr().unwrap(), Stop::new());
     let server = Serve::new(&CONFIG).workers(8).stopped_by(&stop);
     let server = std::thread::spawn(move || server.http(listener, HttpAccess::new(&HTTP), handler).unwrap());
-    // This client reads nothing.
     let body = call(
         1,
         "lines",
         r#"{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#,
     );
+    // This client sends a call, and reads nothing.
     let mut silent = TcpStream::connect(address).unwrap();
     write!(
         silent,

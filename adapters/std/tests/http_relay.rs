@@ -1,4 +1,4 @@
-//! Relays from lines to a server at a URL.
+//! The relay between a client that writes lines and a server at a URL.
 
 use std::io::{BufRead, BufReader, PipeWriter, Read, Write};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn relay_waits_for_nonblocking_streams() {
         thread::sleep(Duration::from_millis(50));
         here.write_all(&b"x\n".repeat(LINES)).unwrap();
         here.shutdown(Shutdown::Write).unwrap();
-        // The output of the relay is full.
+        // Wait until the output of the relay is full.
         thread::sleep(Duration::from_millis(200));
         let errors = BufReader::new(here).lines().map(Result::unwrap).filter(|line| line.contains("-32700"));
         assert_eq!(errors.count(), LINES);
@@ -74,7 +74,7 @@ fn relay_repeats_the_handshake_once_if_each_session_is_lost() {
     assert!((0..2).all(|_| seen.recv_timeout(LIMIT).is_ok()));
     thread::sleep(Duration::from_secs(1));
     assert!(seen.try_recv().is_err());
-    // The next request repeats the handshake, but its session is lost, too.
+    // At the next request, the relay repeats the handshake, but the new session is lost, too.
     writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":2,"method":"ping"}}"#).unwrap();
     assert!(lines.next().unwrap().contains(r#""id":2,"error""#));
     assert_eq!(seen.try_iter().count(), 1);
@@ -114,7 +114,8 @@ fn start_losing_session(refused: Option<usize>) -> (Receiver<()>, PipeWriter, im
 
 #[test]
 fn relay_repeats_the_handshake_once_after_a_lost_session() {
-    // The server refuses no `initialize`, or the first repeated one. Meanwhile the next request of the client waits.
+    // The server refuses no `initialize`, or the first repeated one. While a handshake is repeated, the next request of
+    // the client waits.
     for refused in [None, Some(1)] {
         let (seen, mut to_relay, mut lines) = start_losing_session(refused);
         for (id, member) in [(2, "error"), (3, "result"), (4, "result"), (5, "result")] {
@@ -155,7 +156,7 @@ fn relay_ends_although_a_repeated_handshake_gets_no_response() {
         writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":2,"method":"ping"}}"#).unwrap();
         assert!(lines.next().unwrap().contains(r#""id":2,"error""#));
         assert!((0..2).all(|_| seen.recv_timeout(LIMIT).is_ok()));
-        // The relay does not read this line, because it waits for the session.
+        // The relay does not accept this line, because it waits for the session.
         writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":3,"method":"ping"}}"#).unwrap();
         drop(to_relay);
         assert_eq!(lines.next(), None);

@@ -177,7 +177,7 @@ fn relay_passes_messages_of_every_transport() {
             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}",
         );
         assert_eq!(ping, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#, "{path}");
-        // The messages of a batch arrive one by one.
+        // The responses to a batch arrive one by one.
         let batch =
             r#"[{"jsonrpc":"2.0","id":3,"method":"ping"},1,{"jsonrpc":"2.0","id":4,"method":"ping"}]"#;
         let mut answers = vec![ask(batch), ask(""), ask("")];
@@ -215,7 +215,7 @@ fn cancelled_call_ends_on_the_server() {
 fn disconnected_client_cancels_its_call() {
     let (cancelled, is_cancelled) = channel();
     let server = TestServer::start_with(|access| access, Some(cancelled));
-    // With progress, the response begins at once.
+    // With a progress token, the HTTP response begins before the call ends.
     let body = CALL.replace("echo", "wait").replace(r#""_meta":{"#, r#""_meta":{"progressToken":1,"#);
     let fields = FIELDS.replace("echo", "wait");
     let request = format!("POST /mcp HTTP/1.1\r\n{fields}Content-Length: {}\r\n\r\n{body}", body.len());
@@ -247,7 +247,7 @@ fn connection_serves_several_requests() {
     assert_eq!(response.matches("Connection: close\r\n").count(), 1, "{response}");
 }
 
-/// B-S21: servers with the same key serve each other's sessions.
+/// Rule B-S21 of `docs/http-rules.md`: servers with the same key serve each other's sessions.
 #[test]
 fn sealed_session_is_known_to_servers_with_the_same_key() {
     static SEALED: HttpConfig = HttpConfig::new().sessions(SessionMode::Sealed);
@@ -378,7 +378,7 @@ fn client_that_expects_100_sends_its_body_afterwards() {
     assert!(refused.starts_with("HTTP/1.1 404 "), "{refused}");
 }
 
-/// D-S3, D-S4, D-C1: the client connects again, and receives the response.
+/// Rules D-S3, D-S4 and D-C1 of `docs/http-rules.md`: the client connects again, and receives the response.
 #[test]
 fn released_call_continues_without_its_connection() {
     let server = TestServer::start();
@@ -470,7 +470,7 @@ fn parameter_field_must_equal_the_argument() {
 #[test]
 fn server_ends_if_its_socket_no_longer_listens() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    // On Linux, each `accept` fails after the end of the socket's input.
+    // On Linux, each `accept` fails after the shutdown of the socket.
     TcpStream::from(std::os::fd::OwnedFd::from(listener.try_clone().unwrap()))
         .shutdown(std::net::Shutdown::Both)
         .unwrap();

@@ -58,7 +58,7 @@ fn message_without_a_request_reaches_no_other_session() {
         });
         let clients = [connect(&url), connect(&url)];
         let handle = handle.recv().unwrap();
-        // A call is answered only after the stream of its session is requested.
+        // A client sends a call only after it has requested the event stream of its session.
         let call = |client: &ClientHandle| client.call_json("complete", "{}").unwrap().text();
         assert!(clients.iter().all(|(client, _)| call(client).as_deref() == Some("sent")));
         let refused = handle.request(&ListRoots);
@@ -67,7 +67,7 @@ fn message_without_a_request_reaches_no_other_session() {
         handle.log_data(Level::Error, None, "data");
         handle.notify("com.example/own", &());
         handle.elicitation_complete("e2");
-        // Both clients receive only the notification within their call.
+        // So far, each client has received one notification: the one that its own call has sent.
         let complete = |text: &str| text.contains("elicitation/complete") && text.contains("e1");
         for (_, notifications) in &clients {
             let first = notifications.recv().unwrap();

@@ -208,7 +208,7 @@ fn types_with_the_same_name_have_their_own_schemas() {
     assert!(second.input_schema().contains(r#""properties":{"second":{"#), "{}", second.input_schema());
 }
 
-/// Two types that contain each other.
+/// A chapter. It contains books, and a book contains chapters.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Chapter {
     title: String,

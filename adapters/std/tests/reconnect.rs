@@ -185,7 +185,7 @@ fn exited_child_process_is_started_again() {
             connector.reconnect(SOON).on_notification(move |notification| queue.send(notification).unwrap());
         let client = connector.spawn(command).unwrap();
         for _ in 0..3 {
-            // The child exits at the first request.
+            // The child exits at the first request after the handshake.
             assert_eq!(client.ping(), Err(CallError::Closed));
             assert_eq!(lines.recv().unwrap(), "gone");
             assert_eq!(notifications.recv().unwrap(), Notification::Reconnected);

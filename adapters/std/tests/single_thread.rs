@@ -260,7 +260,7 @@ fn requests_are_read_after_client_stops_reading() {
         });
         drop(responses);
         requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
-        // A write has failed by now.
+        // Wait until a write of the server has failed.
         thread::sleep(Duration::from_millis(50));
         requests.write_all(call(1, "echo", "{}").as_bytes()).unwrap();
         assert_eq!(calls.recv().unwrap(), "echo");

@@ -35,7 +35,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
     }
 }
 
-/// A stream that moves a few bytes at a time and pauses before each transfer.
+/// A stream that moves at most this number of bytes at a time, and pauses for this time before each transfer.
 struct Trickle<S>(S, usize, Duration);
 
 impl<S: Read> Read for Trickle<S> {
@@ -104,7 +104,7 @@ fn slow_peer_works_and_timeouts_apply() {
     });
 }
 
-/// Sends `text` to a server, closes the output, and returns the server's messages.
+/// Sends `text` to a server, ends the server's input, and returns the server's output.
 fn server_output(text: &str) -> String {
     let (here, there) = UnixStream::pair().unwrap();
     let server = thread::spawn(move || Serve::new(&CONFIG).stream(there, handler));
@@ -375,7 +375,7 @@ fn long_response_to_nonblocking_stream_is_complete() {
             let arguments = format!(r#"{{"text":"{}"}}"#, "x".repeat(2_000_000));
             let requests = initialize("2025-11-25", "{}") + &call(1, "echo", &arguments);
             here.write_all(requests.as_bytes()).unwrap();
-            // The output of the server is full.
+            // Wait until the output of the server is full.
             thread::sleep(Duration::from_millis(200));
             here.shutdown(Shutdown::Write).unwrap();
             let mut output = String::new();

@@ -135,8 +135,8 @@ fn stress(era: Connect) {
         .collect();
     assert!(matches!(client.begin_json("wait", "{}", CallOptions::new()), Err(CallError::Busy)));
     drop(all);
-    // The server runs eight requests, queues the others and refuses none.
     while matches!(client.ping(), Err(CallError::Busy)) {}
+    // The server runs eight requests, queues the others and refuses none.
     let all: Vec<_> = (0..REQUESTS)
         .map(|n| client.begin_json("work", &format!("{{\"n\":{n}}}"), CallOptions::new()))
         .collect();

@@ -24,7 +24,7 @@ static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, 
 const LIMITS: TaskLimits =
     TaskLimits { shortest_interval: Millis(5), longest_interval: Millis(5), ..TaskLimits::DEFAULT };
 
-/// Turns each call into a task that ends after half a second.
+/// Turns each call into a task that ends after half a second. If the client does not support tasks, responds at once.
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };
     let ticket = match call.into_task(TaskOptions::new([9; 16])) {

@@ -122,7 +122,7 @@ fn cancelled_request_cancels_its_client_request() {
     peer.send("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n");
     let line = peer.line();
     assert!(line.contains(r#""method":"notifications/cancelled","params":{"requestId":"#), "{line}");
-    // The worker is free again.
+    // Repeat the call until the worker is free again.
     let served = (2..).find(|id| {
         peer.send(&call(*id, "touch", "{}"));
         peer.line().contains("touched")

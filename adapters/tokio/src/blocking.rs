@@ -56,7 +56,8 @@ impl Input {
     }
 }
 
-/// Reads into a buffer, which may be new. Returns the number of bytes, or `None` if the input has ended.
+/// Reads into a buffer, which first gets the size [`BUFFER_SIZE`]. Returns the number of bytes, or `None` if the input
+/// has ended or failed.
 fn read(stream: &mut impl Read, buffer: &mut Vec<u8>) -> Option<usize> {
     buffer.resize(BUFFER_SIZE, 0);
     stream.read(buffer).ok().filter(|n| *n > 0)
@@ -175,8 +176,9 @@ impl AsyncWrite for Output {
         written
     }
 
-    /// Does not wake the task when the bytes are written, but only when the output is broken or was shut down. The
-    /// pump continues without a complete flush, and each wake-up costs two system calls.
+    /// Wakes the task if the output breaks, or if it was shut down and ends. If the bytes are written while the output
+    /// is open, a flush does not wake the task: the pump continues without a complete flush, and each wake-up costs two
+    /// system calls.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.state.poll(context, |state| match state.broken {
             true => Some(Err(ErrorKind::BrokenPipe.into())),

@@ -34,7 +34,8 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Runs the client until it is closed. If the server closes the connection during an attempt with
-    /// `Connect::Automatic`, and the source can be opened again, connects once more with a handshake only.
+    /// `Connect::Automatic`, connects once more with a handshake only. There is no second attempt if the source cannot
+    /// be opened again, or the settings permit no revision of the handshake era.
     pub(crate) async fn run(mut self, mut source: Source, guard: ClientCloseGuard) {
         let start = Instant::now();
         let (error, status) = loop {
@@ -75,7 +76,7 @@ impl Connection {
     }
 
     /// Runs the first connection and its replacements. `process` becomes the process of the last connection. Returns an
-    /// error if the first connection was never established.
+    /// error if the settings are invalid, or the first connection was never established.
     async fn run_connections(
         &mut self,
         mut pump: Box<dyn PumpImpl + Send>,
@@ -119,7 +120,8 @@ impl Connection {
     }
 }
 
-/// Runs the event loop until the connection closes. Returns an error if the connection was never established.
+/// Runs the event loop until the connection closes, or the time for unsent messages of a closing client expires.
+/// Returns an error if the connection was never established.
 async fn run_connection(
     pump: &mut (dyn PumpImpl + Send),
     client: &mut Client<'_>,

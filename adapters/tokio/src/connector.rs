@@ -239,7 +239,7 @@ impl Connector {
         };
         tokio::spawn(connection.run(source, guard));
         let close_on_drop = CloseOnDrop(&shared);
-        // If the report is missing, the task has panicked, for example in an observer.
+        // The report is missing if the task has panicked, for example in an observer, or its runtime was shut down.
         let details = connected.await.unwrap_or(Err(ConnectError::Closed(None)))?;
         // From here on, dropping the handle closes the connection.
         std::mem::forget(close_on_drop);

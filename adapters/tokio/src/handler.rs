@@ -46,7 +46,7 @@
 //! |---|---|
 //! | `fn` | immediately, in the task of the server: for functions that only compute |
 //! | `async fn` | as a task. If the request is cancelled or its timeout expires, the future is dropped. |
-//! | `async fn` with a parameter [`Cancellation`] | as a task, which continues after a cancellation |
+//! | `async fn` with a parameter [`Cancellation`] | as a task, which continues in both of these cases |
 //! | `fn` with the item `blocking` (`#[tool(blocking)]`), or a parameter of the table below | on a blocking thread |
 //!
 //! A function of the first row also works in a router of the core on a board, and in a router on threads.

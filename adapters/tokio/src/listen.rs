@@ -177,8 +177,8 @@ impl Serve<'static> {
                         let _permit = permit;
                         let observer = observer.as_mut().map(|observer| observer as _);
                         let settings = settings.connection(observer);
-                        // `listen_with` has reported an invalid configuration before.
                         let serve = Serve { settings, stop, connections: 1, workers, on_start };
+                        // Ignore the result: `listen_with` has reported an invalid configuration before.
                         let _ = serve.stream(stream, handler).await;
                     });
                 }

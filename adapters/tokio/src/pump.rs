@@ -100,7 +100,8 @@ pub(crate) trait PumpImpl {
     }
 }
 
-/// Moves bytes or messages until there is a status to return. Returns [`PumpStatus::Woken`] no later than `until`.
+/// Moves bytes or messages until there is a status to return. [`PumpStatus::Woken`] is due at the time `until`, at the
+/// latest. Exception: a [`Pump`] ignores `until` while it shuts down its output.
 ///
 /// `now` is the current time: [`PumpState::read_clock`] or [`PumpState::time_after_event`].
 pub(crate) async fn run_until<P: PumpImpl + ?Sized>(
@@ -157,7 +158,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         self.run_until(machine, now, None).await
     }
 
-    /// Like [`run`](Pump::run), but returns [`PumpStatus::Woken`] no later than `until`. `now` is the current time.
+    /// Like [`run`](Pump::run), with `now` as the current time. [`PumpStatus::Woken`] is due at the time `until`, at
+    /// the latest, except during the shutdown of the output.
     pub(crate) async fn run_until(
         &mut self,
         machine: &mut (dyn Machine + Send),
@@ -173,13 +175,14 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         self.state.now()
     }
 
-    /// Returns the current time, like [`now`](Pump::now), and records the reading.
+    /// Returns the current time, like [`now`](Pump::now), and records the reading for
+    /// [`time_after_event`](Pump::time_after_event).
     pub(crate) fn read_clock(&mut self) -> Millis {
         self.state.read_clock()
     }
 
-    /// Returns the time after an event, without a reading of the clock if the last events were quick and the state
-    /// machine has no deadline.
+    /// Returns the time after an event. If the last events were quick and the state machine has no deadline, this
+    /// method does not read the clock: see [`EventTime`](mcp_proto_handles::EventTime).
     pub(crate) fn time_after_event(&mut self, has_deadline: bool) -> Millis {
         self.state.time_after_event(has_deadline)
     }

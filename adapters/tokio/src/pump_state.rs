@@ -33,14 +33,15 @@ impl PumpState {
         time_since(self.start)
     }
 
-    /// Returns the current time, like [`now`](PumpState::now), and records the reading.
+    /// Returns the current time, like [`now`](PumpState::now), and records the reading for
+    /// [`time_after_event`](PumpState::time_after_event).
     pub(crate) fn read_clock(&mut self) -> Millis {
         let now = self.now();
         self.time.record(now)
     }
 
-    /// Returns the time after an event, without a reading of the clock if the last events were quick and the state
-    /// machine has no deadline.
+    /// Returns the time after an event. If the last events were quick and the state machine has no deadline, this
+    /// method does not read the clock: see [`EventTime`].
     pub(crate) fn time_after_event(&mut self, has_deadline: bool) -> Millis {
         let PumpState { start, time, .. } = self;
         time.after_event(has_deadline, || time_since(*start))

@@ -127,8 +127,8 @@ impl<'i> Serve<'i> {
     /// Serves on stdin and stdout until the client disconnects, or the server is stopped.
     ///
     /// Stdin and stdout may block, so each stream has a thread. The thread of stdin may outlive this function until
-    /// input arrives or the process exits. The shutdown of a runtime does not wait for this thread, but would wait for
-    /// tokio's own stdin.
+    /// input arrives or ends, or the process exits. The shutdown of a runtime does not wait for this thread, but would
+    /// wait for tokio's own stdin.
     ///
     /// On Unix, only the protocol uses stdin and stdout while the server runs. Other output to stdout, including the
     /// output of child processes, goes to stderr.
@@ -162,8 +162,8 @@ impl<'i> Serve<'i> {
     /// Serves on two streams until the client disconnects, or the server is stopped.
     ///
     /// After the end of the input, running requests may finish within the grace period
-    /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). The function returns when the responses are
-    /// written.
+    /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). The function returns when the responses are written, or
+    /// can no longer be written.
     ///
     /// A panic of the handler closes the connection and propagates to the caller. After a panic in the
     /// [work](ServerHandle::run) of a request, the request gets an error response (-32603).
@@ -182,7 +182,7 @@ impl<'i> Serve<'i> {
         let start = Instant::now();
         let mut pump = Pump::with_clock(input, output, start);
         let shared = ServerShared::new(pump.wake(), move || time_since(start), requests, None, hooks);
-        // Cancels all tasks, even if the handler panics or the future is dropped.
+        // On drop, the guard cancels all running requests, even after a panic of the handler.
         let _guard = shared.close_guard();
         let _listener = self.stop.map(|stop| {
             let shared = Arc::clone(&shared);
@@ -196,7 +196,7 @@ impl<'i> Serve<'i> {
         loop {
             let mut until = None;
             if shared.has_work() {
-                // The time may lag behind by a few events, and commands set deadlines.
+                // Read the clock, because `now` may lag behind by a few events, and commands set deadlines.
                 now = pump.read_clock();
                 until = shared.process_commands(&mut server, now);
             }

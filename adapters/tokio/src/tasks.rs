@@ -78,9 +78,9 @@ impl ServerHandle {
     ///
     /// While all [`workers`](crate::Serve::workers) are busy, the request waits. If too many requests
     /// [wait](crate::Serve::waiting), the server refuses the request (-32603). When the timeout of deferred requests
-    /// expires, the server responds to the request. [`Responder::cancelled`] then returns, because the response is no
-    /// longer needed. The server drops a late response. If the work panics, the request gets an error response
-    /// (-32603).
+    /// expires, the server responds with an error. [`Responder::cancelled`] then returns, because the response of the
+    /// work is no longer needed. The server drops a late response. If the work panics, the request gets an error
+    /// response (-32603).
     ///
     /// Blocking code belongs in [`spawn_blocking`](tokio::task::spawn_blocking) within the work.
     pub fn run<F>(&self, request: impl Defer, work: impl FnOnce(Responder) -> F + Send + 'static)
@@ -303,8 +303,8 @@ impl ServerHandle {
     }
 
     /// Closes the connection or, over HTTP, the whole server. The server refuses new requests, but running requests may
-    /// finish within the grace period ([`Limits::grace`](mcp_proto::server::Limits::grace)). [`Serve`](crate::Serve)
-    /// then returns.
+    /// finish within the grace period ([`Limits::grace`](mcp_proto::server::Limits::grace)). Then the function that
+    /// serves the connection returns, such as [`Serve::stdio`](crate::Serve::stdio). A listener continues.
     pub fn shutdown(&self) {
         self.shared.shutdown(None);
     }

@@ -107,7 +107,7 @@ impl Library {
     }
 }
 
-/// A refusal with a code of its own, for each kind of function.
+/// Returns the error with which a function of each kind refuses its request.
 fn refusal() -> Failure {
     Failure::error_with(7, "closed", "today")
 }
@@ -300,7 +300,7 @@ async fn resource_future_is_dropped_unless_it_observes_cancellation() {
                 assert_eq!(timeout(SOON, received.recv()).await.unwrap(), end);
             }
         }
-        // The futures are dropped, so only this test still holds the library.
+        // When the server has dropped the futures, only this test still holds the library.
         drop(client);
         timeout(SOON, async {
             while Arc::strong_count(&library) > 1 {

@@ -28,7 +28,7 @@ async fn respond(tool: &str, responder: Responder) {
         return responder.text("quick");
     }
     if tool == "hasty" {
-        // The response waits for the open one, and fails when its future is dropped.
+        // This response waits, because the response of `image` is still open. Dropping the future fails the call.
         sleep(Duration::from_millis(50)).await;
         let open = responder.chunked(|reply| reply.chunked(ChunkedContent::Text));
         return assert!(timeout(Duration::from_millis(50), open).await.is_err());
@@ -75,7 +75,7 @@ async fn dropped_write_fails_the_response() {
 async fn dropped_wait_for_a_response_does_not_block_the_open_one() {
     let (mut peer, _server) = Peer::connect(&CONFIG, 2, ("2025-06-18", "{}"), handler).await;
     peer.send(&(call(1, "image", "{}") + &call(2, "hasty", "{}"))).await;
-    // The client reads after the drop.
+    // The client reads only after `hasty` has dropped its future.
     sleep(Duration::from_millis(300)).await;
     let image = peer.line().await;
     assert!(image.ends_with("////\"}],\"isError\":true}}\n"), "{}", &image[image.len() - 50..]);

@@ -86,7 +86,7 @@ fn panics_on_a_thread() {
     panic!("on purpose")
 }
 
-// The order of the parameters differs from the order in the documentation.
+// The parameters of a tool may have any order.
 #[tool]
 async fn count(progress: Progress, Steps { steps }: Steps, log: Log, client: ClientDetails) -> String {
     for step in 1..=steps {

@@ -50,7 +50,7 @@ async fn run<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
         let mut future = pin!(pump.run(machine));
         for _ in 0..polls {
             let mut polled = None;
-            // Poll the future once per wake-up of this task, so that drops do not change the number of polls.
+            // Poll the future once, then wait until this task is woken, as an executor does.
             poll_fn(|context| match polled {
                 None => {
                     polled = Some(future.as_mut().poll(context));
@@ -231,7 +231,7 @@ async fn responses_are_sent_during_constant_input() {
         let text = String::from_utf8(output.0.lock().unwrap().0.concat()).unwrap();
         text.matches("\"result\":{}}").count()
     };
-    // The pump must yield, or this loop never runs.
+    // The runtime has one thread, so this loop runs only if the pump yields.
     let received = async {
         while pongs() < 10 {
             tokio::task::yield_now().await;

@@ -189,7 +189,7 @@ async fn close_and_timeouts_work_while_a_connection_opens() {
     timeout(LIMIT, client.close()).await.unwrap();
 }
 
-/// The last attempt of the opener never completes. The server closes the connections of earlier attempts.
+/// The last attempt of the opener never completes. The connections of earlier attempts close at once.
 #[tokio::test]
 async fn dropped_future_ends_opening_of_any_attempt() {
     for earlier_attempts in [0, 1] {
@@ -234,7 +234,7 @@ async fn exited_child_process_is_started_again() {
     let client = timeout(LIMIT, connector.spawn(command)).await.unwrap().unwrap();
     let mut notifications = client.notifications();
     for _ in 0..3 {
-        // The child exits at the first request.
+        // The child exits at the first request after the handshake.
         assert_eq!(timeout(LIMIT, client.ping()).await.unwrap(), Err(CallError::Closed));
         assert_eq!(timeout(LIMIT, lines.recv()).await.unwrap().unwrap(), "gone");
         assert_eq!(timeout(LIMIT, notifications.next()).await.unwrap(), Some(Notification::Reconnected));

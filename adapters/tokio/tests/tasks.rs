@@ -24,7 +24,7 @@ const LIMITS: TaskLimits =
 const OPTIONS: CallOptions = CallOptions::new().task(Duration::from_secs(600));
 const NO_ARGUMENTS: BTreeMap<&str, &str> = BTreeMap::new();
 
-/// Turns each call into a task that ends after 200 milliseconds.
+/// Turns each call into a task that ends after 200 milliseconds, or responds directly if the call cannot become a task.
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };
     let ticket = match call.into_task(TaskOptions::new([9; 16])) {

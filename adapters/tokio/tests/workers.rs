@@ -79,7 +79,7 @@ fn response(id: u32, result: &str) -> String {
 
 #[tokio::test]
 async fn task_request_returns_client_response() {
-    // Both permits are in use.
+    // The two calls occupy both workers.
     let (mut peer, server) = Peer::connect(&CONFIG, 2, CAN_ELICIT, handler).await;
     peer.send(&(call(8, "greet", "{}") + &call(9, "greet", "{}"))).await;
     let requests = [peer.line().await, peer.line().await];

@@ -12,7 +12,8 @@ use crate::exchange::Exchange;
 
 /// The body of a response: a text whose length is known, or a stream of events or chunks.
 ///
-/// Dropping a stream before its end closes the exchange.
+/// Dropping a stream before its end closes the exchange like a closed connection: see
+/// [`McpService`](crate::McpService).
 #[derive(Debug)]
 pub struct ResponseBody {
     content: Content,

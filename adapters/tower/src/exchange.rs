@@ -38,8 +38,8 @@ impl Exchange {
         self.id
     }
 
-    /// Returns the start of the response as soon as it is known. Fails if the exchange has ended early, or the server
-    /// is closed.
+    /// Returns the start of the response as soon as it is known. Fails if the exchange ends early, or the server
+    /// closes, before the response has started.
     pub(crate) fn poll_start(&mut self, context: &mut Context<'_>) -> Poll<Result<Start, StreamCut>> {
         let id = self.id;
         self.shared.with(|machines, now| machines.poll_start(&self.shared, id, now, context))
@@ -95,8 +95,8 @@ impl Exchange {
 }
 
 impl Machines {
-    /// Returns the start of a response, or stores the waker if the response has not started. Fails if the exchange has
-    /// ended early, or the server is closed.
+    /// Returns the start of a response, or stores the waker if the response has not started. Fails if the exchange ends
+    /// early, or the server closes, before the response has started.
     pub(crate) fn poll_start(
         &mut self,
         shared: &Shared,

@@ -70,7 +70,7 @@ impl<B: Body> Future for ResponseFuture<B> {
                 return Poll::Ready(Ok(head::empty(StatusCode::BAD_REQUEST)));
             }
             (Poll::Pending, Some(exchange)) => exchange.poll_start(context).map_err(unavailable),
-            // The head may be refused before the body arrives, and a body that is too slow may be refused later.
+            // Begin the exchange before the body arrives, so that the state machine can refuse the head or a slow body.
             (Poll::Pending, None) => request.advance(context),
         };
         let response = match ready!(started) {
@@ -88,8 +88,8 @@ impl<B: Body> Future for ResponseFuture<B> {
 type Started = Poll<Result<Start, Box<Response<ResponseBody>>>>;
 
 impl<D: bytes::Buf> RequestState<D> {
-    /// Begins the exchange, unless it has begun, and passes a complete body to the state machine. Runs the machine,
-    /// and returns the start of the response as soon as it is known.
+    /// Begins the exchange, unless it has begun, and passes the complete body of a POST to the state machine. Runs the
+    /// machine, and returns the start of the response as soon as it is known.
     fn advance(&mut self, context: &mut Context<'_>) -> Started {
         let RequestState { shared, head, body_length, received, is_complete, exchange } = self;
         let user = head.extensions.get().map_or(0, |User(user)| *user);

@@ -14,7 +14,7 @@ pub(crate) struct Fields<'r> {
     /// Fields that the state machine often reads: see [`index_of`]. A lookup in the map would hash the name of a field
     /// each time.
     known: [Option<&'r HeaderValue>; KNOWN_FIELDS],
-    /// Bits of the known fields that occur more than once.
+    /// Bits of the known fields that occur more than once, except `Accept`.
     repeated: u16,
     /// The joined values of `Accept`, if this field occurs more than once.
     accept: Option<Vec<u8>>,

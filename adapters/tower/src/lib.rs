@@ -158,7 +158,7 @@
 //! # fn user_of(_: &axum::http::HeaderMap) -> Option<u64> { None }
 //! # fn example(shop: Shop) -> Result<axum::Router, mcp_proto_tower::ServeError> {
 //! let mcp = Serve::new(&CONFIG).hook(OwnerCloses).service(HttpAccess::new(&HTTP), route(&ROUTER, shop))?;
-//! // For example, the layer of the whole application, which reads a cookie or a token.
+//! // This layer may serve the whole application. For example, it reads a cookie or a token.
 //! let users = map_request(|mut request: Request| async {
 //!     if let Some(user) = user_of(request.headers()) {
 //!         request.extensions_mut().insert(User(user));
@@ -183,7 +183,7 @@
 //!
 //! A [`Stop`] switch, or [`ServerHandle::shutdown`] on [`McpService::handle`], ends subscriptions with their result,
 //! and refuses new calls. Running calls can finish in time. Then all responses end, so a graceful shutdown of the HTTP
-//! server returns. The function `stop_on_ctrl_c` of `mcp-proto-tokio` returns a switch for Ctrl-C and SIGTERM.
+//! server returns. The function `stop_on_ctrl_c` of `mcp-proto-tokio` returns a switch for Ctrl-C, SIGTERM and SIGHUP.
 //!
 //! ```no_run
 //! # use mcp_proto_tower::server::ServerConfig;

@@ -42,7 +42,8 @@ impl Serve {
 
     mcp_proto_handles::server_settings!('static);
 
-    /// Connects a [`Stop`] switch that stops the server from outside, such as `mcp_proto_tokio::stop_on_ctrl_c`.
+    /// Connects a [`Stop`] switch that stops the server from outside, such as the switch that
+    /// `mcp_proto_tokio::stop_on_ctrl_c` returns.
     ///
     /// The switch does not stop the HTTP server around the service: pass [`Stop::stopped`] to the HTTP server as well.
     #[must_use]
@@ -53,7 +54,7 @@ impl Serve {
 
     /// Sets the maximum number of exchanges: requests without a complete response, and event streams for
     /// notifications. At the limit, the server responds with 503. Event streams for notifications take at most half of
-    /// the exchanges, so that they leave space for calls.
+    /// the exchanges (rounded up), so that they leave space for calls.
     #[must_use]
     pub fn exchanges(mut self, limit: usize) -> Serve {
         self.exchanges = limit;
@@ -77,8 +78,9 @@ impl Serve {
 
     /// Creates the service.
     ///
-    /// The handler receives every event, one at a time. Long work belongs in a task: [`ServerHandle::run`]. A panic of
-    /// the handler, or of a [hook](Serve::hook), fails only its request (-32603).
+    /// The handler receives every event, one at a time, except requests that a [hook](Serve::hook) refuses. Long work
+    /// belongs in a task: [`ServerHandle::run`]. A panic of the handler, or of a hook before a request, fails only this
+    /// request (-32603). A panic of a hook after a request has no effect on the response.
     ///
     /// Inside of a tokio runtime, the server runs at once. Otherwise the server runs from the first request on: until
     /// then, a [`Stop`] has no effect, and methods of [handles](McpService::handle) that wait do not return.

@@ -15,7 +15,7 @@ use crate::shared::Shared;
 
 /// An MCP server as a tower service, created by [`Serve::service`](crate::Serve::service).
 ///
-/// Clones share one server. When the last clone and the last response are dropped, all tasks of the server are
+/// Clones share one server. When the last clone and the last response are dropped, all running requests are
 /// cancelled.
 ///
 /// Dropping a response before its end closes the exchange like a closed connection. A request of 2026-07-28 is then

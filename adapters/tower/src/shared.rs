@@ -35,9 +35,9 @@ pub(crate) struct Shared {
     pub(crate) signal: Arc<Notify>,
     pub(crate) clock: Clock,
     pub(crate) max_body: usize,
-    /// Ends all tasks when the last service and the last response are dropped.
+    /// Cancels all running requests when the last service and the last response are dropped.
     _guard: ServerCloseGuard,
-    /// The connection with the switch that stops the server.
+    /// The listener of the switch that stops the server, if there is a switch.
     _stop: Option<StopListener>,
 }
 

@@ -29,7 +29,8 @@ impl RequestHook for Recorder {
     }
 }
 
-/// Panics before the tool `panic`, and at the end of each request. The hooks that were added earlier run afterwards.
+/// Panics before the tool `panic`, and after each request that reaches this hook. The recorder was added
+/// earlier, so its `after` runs later.
 struct Panics;
 
 impl RequestHook for Panics {

@@ -48,7 +48,7 @@ fn switch_ends_subscriptions_and_calls() {
 
 #[test]
 fn subscriptions_leave_exchanges_and_slots_to_calls() {
-    // Without space for subscriptions, the core server has 35 slots.
+    // Without additional slots for the event streams of the 80 exchanges, the core server would have 35 slots.
     let serve = Serve::new(&CONFIG).exchanges(80).workers(1).waiting(1);
     let server = TestServer::start_with(serve, HttpAccess::new(&HTTP));
     let clients: Vec<_> = (0..4).map(|_| server.connect(Connect::Stateless)).collect();
@@ -88,7 +88,7 @@ fn calls_of_several_sessions_finish_during_a_shutdown() {
     assert!(start.elapsed() < LIMIT / 2, "{:?}", start.elapsed());
 }
 
-/// The general stream of a session has no request that could end it.
+/// The general stream of a session, which a GET opens, has no response that could end it.
 #[test]
 fn shutdown_ends_general_streams() {
     let server = TestServer::start();

@@ -207,7 +207,7 @@ fn begin_session(server: &TestServer) -> String {
     session
 }
 
-/// Several fields of a list are one list (RFC 9110, section 5.3).
+/// Several `Accept` lines count as one list (RFC 9110, section 5.3).
 #[test]
 fn accept_in_two_lines_is_one_list() {
     const LINES: &str = "Accept: application/json\r\nAccept: text/event-stream\r\n";
@@ -278,7 +278,7 @@ fn resumption_closes_the_connection_that_it_replaces() {
     let id = begin.lines().find_map(|line| line.strip_prefix("id: ")).expect("a priming event");
     let mut new = server.open(&bodiless("GET", &format!("{session}Last-Event-ID: {id}\r\n")));
     read_until(&mut new, "notifications/progress");
-    // The end of the chunks is missing, because the stream is incomplete.
+    // The last chunk (`0`) is missing, because the stream is incomplete.
     let mut rest = String::new();
     old.read_to_string(&mut rest).expect("the connection closes");
     assert!(!rest.contains("0\r\n\r\n"), "{rest}");

@@ -98,7 +98,7 @@ async fn handle_and_switch_work_before_the_first_request() {
     let watched = tokio::time::timeout(LIMIT, handle.is_watched("file:///a")).await;
     assert_eq!(watched.expect("the server runs"), Ok(false));
     stop.within(Duration::ZERO);
-    // The server closes although no request runs the machines.
+    // No request runs the state machines here, so the timer task closes the server.
     tokio::time::sleep(Duration::from_millis(50)).await;
     let response = mcp.call(call("echo")).await.unwrap();
     assert_eq!(response.status(), 503);
@@ -130,7 +130,8 @@ async fn dropped_future_closes_its_exchange() {
     assert_eq!(mcp.open_exchanges(), 0);
 }
 
-/// The timer task handles the cancellation of a call. No later request would start the timer again.
+/// The timer task handles the cancellation, so the handler panics in this task. If the panic ended the task, the slow
+/// call would get no response: no later request starts the task again.
 #[tokio::test]
 async fn handler_panic_at_a_cancellation_delays_no_other_call() {
     let handler = |event: Event<'_>, server: &ServerHandle| match event {
@@ -217,7 +218,8 @@ fn service_runs_in_another_runtime() {
     }
 }
 
-/// In the handshake era, the call of a disconnected client continues until the server ends.
+/// In the handshake era, a disconnection does not cancel a call. The tool `wait` runs until the server ends and cancels
+/// the call.
 #[tokio::test]
 async fn dropped_service_cancels_its_tasks() {
     let (mut mcp, reports) = start();
@@ -303,7 +305,7 @@ fn replaced_waker_may_hold_a_response() {
         drop(waker);
         assert_eq!(mcp.open_exchanges(), 2);
         assert!(Pin::new(&mut *body).poll_frame(&mut Context::from_waker(Waker::noop())).is_pending());
-        // The exchange of the held response is closed, and its call is cancelled.
+        // The second poll has dropped the old waker with its response, which closes the exchange of this response.
         runtime.block_on(async {
             while mcp.open_exchanges() > 1 {
                 tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,4 +1,4 @@
-//! A server for the tests over TCP, and requests to it.
+//! The service that the tests share, a TCP server for it, and HTTP requests.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -57,7 +57,7 @@ pub(crate) enum Report {
     Listening,
 }
 
-/// Handles the events of all tests.
+/// Handles the events of [`service`].
 fn handle(event: Event<'_>, server: &ServerHandle, reports: &Sender<Report>, gathered: &Arc<Barrier>) {
     let call = match event {
         Event::Call(call) => call,
@@ -136,7 +136,7 @@ fn handle(event: Event<'_>, server: &ServerHandle, reports: &Sender<Report>, gat
     }
 }
 
-/// Creates the service of a test, and the reports of its handler.
+/// Creates the service of a test. Returns the service, and the receiver for the reports of its handler.
 pub(crate) fn service(serve: Serve, access: HttpAccess<'static>) -> (McpService, Receiver<Report>) {
     let (reports, received) = channel();
     let gathered = Arc::new(Barrier::new(1000));
@@ -173,7 +173,7 @@ impl TestServer {
         let listener = runtime.block_on(async {
             let socket = tokio::net::TcpSocket::new_v4().unwrap();
             socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-            // Tests open many connections at once. The kernel resets connections that exceed the queue.
+            // Tests open many connections at once. The kernel would delay or reset connections that exceed the queue.
             socket.listen(2048).unwrap()
         });
         let address = listener.local_addr().unwrap();
@@ -187,7 +187,7 @@ impl TestServer {
         Connector::new("c", "1").connect(connect).http(endpoint).unwrap()
     }
 
-    /// Waits for the next report of the handler.
+    /// Waits for the next report of the handler, and checks that it is `report`.
     #[track_caller]
     pub(crate) fn expect(&self, report: Report) {
         assert_eq!(self.reports.recv_timeout(LIMIT), Ok(report));

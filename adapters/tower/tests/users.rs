@@ -53,7 +53,7 @@ fn secret() -> &'static str {
     "the secret"
 }
 
-/// Handled without a function.
+/// A tool that is not in the router: the event handler in [`service`] runs it.
 static EVENTS: Tools = Tools::new(&[Tool::new("event", "{}")]);
 static ROUTER: Router<()> = router![immediate, later, on_a_thread, slow, secret];
 static TASKS: Tasks = Tasks::new().automatic(Millis(10), || TaskOptions::new(random_bytes()));
@@ -64,7 +64,7 @@ static CONFIG: LazyLock<ServerConfig> = LazyLock::new(|| {
 const LIMITS: TaskLimits =
     TaskLimits { shortest_interval: Millis(5), longest_interval: Millis(5), ..TaskLimits::DEFAULT };
 
-/// Returns other bytes at each call.
+/// Returns different bytes at each call.
 fn random_bytes() -> [u8; 16] {
     static CALLS: AtomicU64 = AtomicU64::new(1);
     u128::from(CALLS.fetch_add(1, Ordering::Relaxed)).to_le_bytes()
@@ -120,7 +120,7 @@ fn text(client: &ClientHandle, tool: &str) -> String {
 
 const TOOLS: [&str; 4] = ["immediate", "later", "on_a_thread", "event"];
 
-/// Calls each tool as user 1 and as user 2, and a task as user 1.
+/// Checks which user handlers, the hook and a task see. `first` is a client of user 1, and `second` a client of user 2.
 fn check(first: &ClientHandle, second: &ClientHandle) {
     for tool in TOOLS {
         assert_eq!(text(first, tool), "user 1", "{tool}");

@@ -31,7 +31,7 @@ pub(crate) struct HandlerAttributes {
     pub(crate) task_support: Option<Ident>,
     /// The size of a resource.
     pub(crate) size: Option<Expr>,
-    /// Method calls that set properties of the entry.
+    /// Method calls that set properties of the tool, prompt or resource in the server's catalog.
     pub(crate) methods: TokenStream,
 }
 
@@ -83,7 +83,8 @@ impl HandlerAttributes {
                     Ok(())
                 }),
                 "size" => set_once(&meta, &mut self.size, meta.value()?.parse()?),
-                // The name of a method that takes a constant. References in the block are `'static`.
+                // Each of these items has the name of a method that takes a constant. In the generated `const` block,
+                // references are `'static`.
                 "output_schema" | "icons" | "meta" | "annotations" | "streamed" => {
                     let (method, value) = (&meta.path, parse_constant(&meta)?);
                     self.methods.extend(quote!(.#method(const { #value })));
@@ -98,7 +99,7 @@ impl HandlerAttributes {
                     self.is_blocking = true;
                     Ok(())
                 }
-                // The name of a method of `Tool` that sets a hint.
+                // Each of the other items has the name of a method of `Tool` that sets a hint.
                 _ => {
                     let (hint, value) = (&meta.path, parse_flag(&meta)?);
                     self.methods.extend(quote!(.#hint(#value)));
@@ -114,8 +115,8 @@ impl HandlerAttributes {
     }
 }
 
-/// Parses `= …` up to the next comma. Whether `syn` parses array expressions depends on features that other crates
-/// enable.
+/// Parses `= …` up to the next comma. Takes tokens, not an expression of `syn`, because features that other crates
+/// enable decide whether `syn` parses array expressions.
 fn parse_constant(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
     let input = meta.value()?;
     let value = take_until(input, |input| input.peek(Token![,]))?;

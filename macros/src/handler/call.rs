@@ -26,7 +26,7 @@ pub(super) struct Invocation {
 }
 
 impl Handler {
-    /// Generates the function that handles a request, and the function that returns the `Handler`.
+    /// Generates the function that handles a request, and the function that returns its `routes::Handler`.
     pub(crate) fn handler(&self) -> TokenStream {
         let Handler { signature: Signature { name, visibility, .. }, root, .. } = self;
         let (call, handler) = (format_ident!("__call_{}", name), handler_name(name));
@@ -89,8 +89,8 @@ impl Handler {
         Invocation { generics, bounds, code: quote!({ #server #code }) }
     }
 
-    /// Returns the path of a function next to the annotated function. A function with a receiver, or with `Self` in its
-    /// signature, is in an `impl` block, so its path begins with `Self`.
+    /// Returns the path of the annotated function, or of a generated function next to it. If the annotated function has
+    /// a receiver, or `Self` in its signature, both are in an `impl` block, so the path begins with `Self`.
     pub(super) fn path(&self, name: &Ident) -> TokenStream {
         let own_type = [format_ident!("Self")];
         let has_own_type = |ty: TokenStream| mentions(ty, &own_type);
@@ -106,7 +106,8 @@ impl Handler {
     }
 
     /// Generates the response to a completion, from the result of the function. `respond` uses `__values`, and `refuse`
-    /// uses `__error`. A `Result` is also an iterator, so the macro recognizes a `Result` by its name in the signature.
+    /// uses `__error`. A `Result` can be iterated like a list of values, so no trait tells them apart: the macro
+    /// recognizes a `Result` by its name in the signature.
     pub(super) fn unless_error(
         &self,
         result: &TokenStream,

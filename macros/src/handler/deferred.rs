@@ -1,4 +1,4 @@
-//! Generates the call of a handler that runs outside of the event loop: as a task, or on a worker thread.
+//! Generates the call of a handler that runs outside of the event loop: as an `async` task, or on a worker thread.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
@@ -69,8 +69,8 @@ impl Handler {
     }
 
     /// Refuses borrowed structs of arguments, and borrowed results, of a handler outside of the event loop. The server
-    /// releases the request before the handler runs. Variables and completed texts may be `&str`, because the generated
-    /// code copies these texts.
+    /// releases the request before the handler runs. Variables of a template, and texts to complete, may be `&str`,
+    /// because the generated code copies these texts.
     fn check_owned(&self) -> Result<()> {
         if !self.is_deferred() {
             return Ok(());
@@ -154,7 +154,8 @@ impl Handler {
         (own, passed)
     }
 
-    /// Generates the parts of the deferred request, and the arguments of the function.
+    /// Generates the code that takes the parts of the deferred request, and the arguments of the function. Adds the
+    /// bounds of this code to `bounds`.
     fn deferred_arguments(
         &self,
         values: &[TokenStream],

@@ -178,7 +178,7 @@ impl Handler {
     }
 }
 
-/// Returns the error of a name that is no variable of the template. Lists the variables.
+/// Returns the error for a name that is no variable of the template. The error lists the variables.
 fn no_variable(span: Span, name: &str, names: &[String]) -> Error {
     let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     let known = match names.is_empty() {

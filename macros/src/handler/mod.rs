@@ -24,8 +24,8 @@ pub(crate) use crate::handler::router::expand_router;
 
 /// The meaning of a parameter of a handler.
 enum Role {
-    /// `&self`, `&mut self`, or a reference to any type except `str` and `ServerHandle`: the state. The type is `None`
-    /// for a receiver.
+    /// The state: `&self`, `&mut self`, or a reference other than `&str`, `&mut str` and `&ServerHandle`. The type is
+    /// `None` for a receiver.
     State { is_mutable: bool, ty: Option<Box<Type>> },
     /// The arguments, a variable of a template, or the text to complete. The name is `None` for a pattern.
     Value { name: Option<Ident>, ty: Box<Type> },
@@ -78,7 +78,7 @@ fn ungrouped(ty: &Type) -> &Type {
     if let Type::Group(group) = ty { ungrouped(&group.elem) } else { ty }
 }
 
-/// Returns whether the type is `&str`.
+/// Returns whether the type is `&str` or `&mut str`.
 fn is_text_reference(ty: &Type) -> bool {
     matches!(ungrouped(ty), Type::Reference(reference) if is_named(&reference.elem, "str"))
 }
@@ -103,7 +103,8 @@ fn handler_name(name: &Ident) -> Ident {
     format_ident!("__handler_from_attribute_of_{}", name)
 }
 
-/// Expands the attribute: the function itself, and three generated functions.
+/// Expands the attribute to the function itself and three generated functions. If the attribute or the function is
+/// refused, a compile error and the functions of [`expand_refused`] replace the three functions.
 pub(crate) fn expand(kind: Kind, attributes: TokenStream, item: TokenStream) -> TokenStream {
     let attributes = HandlerAttributes::parse(kind, attributes);
     let root = attributes.as_ref().ok().and_then(|attributes| attributes.root.as_ref());

@@ -59,8 +59,8 @@ impl Parse for Signature {
     }
 }
 
-/// Parses the return type. Takes all tokens before the body of a type that `syn` cannot parse, such as a type with
-/// `impl Trait + use<…>`.
+/// Parses the return type. If `syn` cannot parse the type, such as `impl Trait + use<…>`, takes all tokens before the
+/// `where` clause or the body of the function.
 fn parse_output(input: ParseStream<'_>) -> Result<TokenStream> {
     let is_end = |input: ParseStream<'_>| input.peek(Token![where]) || input.peek(Brace);
     let rest = input.fork();

@@ -36,12 +36,12 @@ enum Place {
     End,
 }
 
-/// A string that is not empty, without its quotes.
+/// The received part of a string, without the quotes. The part is not empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FoundString {
     pub(crate) start: usize,
     pub(crate) length: usize,
-    /// Whether the closing quote follows.
+    /// Whether the closing quote has arrived.
     pub(crate) is_complete: bool,
     /// Whether the string is base64.
     pub(crate) is_blob: bool,
@@ -52,10 +52,10 @@ pub(crate) struct FoundString {
 impl ContentWalk {
     pub(crate) const START: ContentWalk = ContentWalk { at: 0, blocks: 0, place: Place::Start };
 
-    /// Returns the next string of content, or `None` if no such string has begun. A further call returns the same
-    /// string, unless the caller has removed its text, or has called [`skip_string`](ContentWalk::skip_string). `line`
-    /// is the received part of the line, and `result` is the offset of the result. With `is_task`, this result is a
-    /// task.
+    /// Returns the received part of the next string of content that is not empty. Returns `None` if no further content
+    /// has arrived. A further call returns the same string, unless the caller has removed its text, or has called
+    /// [`skip_string`](ContentWalk::skip_string). `line` is the received part of the line, and `result` is the offset
+    /// of the result. With `is_task`, this result is a task.
     pub(crate) fn next_string(&mut self, line: &[u8], result: usize, is_task: bool) -> Option<FoundString> {
         loop {
             match self.place {
@@ -95,8 +95,8 @@ impl ContentWalk {
         }
     }
 
-    /// Moves to the next value in a container, or past the end of the container. Returns `None` if the text ends before
-    /// that position.
+    /// Moves into the next value in a container if the value may contain content, and past any other value. If there is
+    /// no further value, moves past the end of the container. Returns `None` if that position has not arrived.
     fn enter(&mut self, container: Place, line: &[u8]) -> Option<()> {
         let rest = line.get(self.at..)?;
         let offset = |tail: &[u8]| line.len().wrapping_sub(tail.len());

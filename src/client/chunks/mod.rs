@@ -41,8 +41,9 @@ impl core::fmt::Debug for ChunkData<'_> {
 
 /// The function that emits chunks. Only programs that call [`Client::receive_chunks`] link this function.
 ///
-/// The client calls the hook before the client handles a line. The argument is the kind of the line, or `None` if no
-/// line is complete. The hook returns whether it has set an event or ended a request.
+/// The client calls the hook before the client handles a line, and also while no line is complete. The second argument
+/// is the kind of the line, or `None` if no line is complete. The hook returns whether it has set an event or ended a
+/// request.
 pub(crate) type ChunkHook = fn(&mut Client<'_>, Option<LineKind>) -> bool;
 
 /// The state of the chunks in the current line.
@@ -93,8 +94,8 @@ fn before_line(client: &mut Client<'_>, line: Option<LineKind>) -> bool {
         None | Some(LineKind::Message) => next_chunk(client, line.is_some()),
         Some(_) => false,
     };
-    // A truncated line does not count as handled, so that the end of the connection fails its request, and not
-    // `end_chunks`.
+    // A truncated line does not count as handled. The end of the connection, and not `end_chunks`, then fails the
+    // request of this line.
     client.chunks.is_handled = !has_event && line.is_some_and(|line| line != LineKind::Truncated);
     has_event
 }
@@ -190,7 +191,8 @@ impl Client<'_> {
     }
 
     /// Returns the request to which the current line responds, and the offset of the result. Returns `None` if the line
-    /// is no valid response so far, the result has not begun, or the request does not receive chunks.
+    /// is no valid response so far, if the result has not begun, or if no request that receives chunks awaits this
+    /// response.
     fn chunked_result(&self) -> Option<(Ticket, usize)> {
         let (line, scanner) = (self.input.text_so_far(), self.input.scanner());
         let issued = match scanner.member(Member::Id) {

@@ -33,8 +33,8 @@ impl<'i> ClientConfig<'i> {
     /// event is [`Event::Expired`](crate::client::Event::Expired).
     ///
     /// A deferred request that becomes a task keeps its ticket, but takes no slot of [`Client::in_flight`] and sends no
-    /// progress. If the table is full, `defer` returns the request to the application. If the application then responds
-    /// with a result, the server receives the error -32603.
+    /// progress. If the table is full, `defer` returns the request to the application. If the table is still full when
+    /// the application responds with a result, the server receives the error -32603.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;

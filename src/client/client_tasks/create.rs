@@ -13,7 +13,7 @@ use crate::peer::tasks::table::{TaskData, TaskTable, expiry};
 use crate::protocol::revision::Revision;
 
 /// Turns a deferred request into a task. The slot of the request becomes free, but its ticket stays valid. Returns
-/// `false`, and leaves the request unchanged, if the table is full, or the response does not fit.
+/// `false`, and leaves the request unchanged, if the table cannot store the task, or the response does not fit.
 pub(super) fn defer(state: &mut ClientState<'_>, request: Ticket, context: Context, ttl: u64) -> bool {
     let [s0, s1, g0, g1, g2, g3] = packed(request);
     let token = [s0, s1, g0, g1, g2, g3, kind_byte(context.kind)];

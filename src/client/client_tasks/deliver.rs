@@ -1,4 +1,4 @@
-//! Messages about tasks that await transmit space, and the expiry of tasks.
+//! Sends pending messages about tasks, and expires tasks.
 
 use crate::client::client_state::ClientState;
 use crate::client::pending_event::PendingEvent;
@@ -114,7 +114,8 @@ fn linked_task(state: &ClientState<'_>, receiver: Ticket) -> Option<Ticket> {
     unpacked(state.peer.in_flight.text_after_id(receiver).strip_prefix(&[LINK])?)
 }
 
-/// Responds to `tasks/result` with the stored response of an ended task, or with an error if the task was removed.
+/// Responds to `tasks/result` with the stored response of an ended task, or with an error if the task was cancelled or
+/// removed.
 pub(super) fn respond_result(
     state: &mut ClientState<'_>,
     table: &TaskTable<'_>,

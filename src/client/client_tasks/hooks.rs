@@ -22,12 +22,12 @@ use crate::time::Millis;
 pub(crate) struct ClientTaskHooks {
     /// Writes the capability `tasks`.
     pub(crate) write_capability: fn(ClientCapabilities, &mut Writer<'_>),
-    /// Returns the maximum size of a response about a task in these revisions, in bytes, without the id of the
-    /// request. Returns 0 if no revision has tasks.
+    /// Returns the maximum size of a response that describes one task in these revisions, in bytes, without the id of
+    /// the request. Returns 0 if no revision has tasks.
     pub(crate) max_response_size: fn(Revisions) -> usize,
     /// Returns the time to live that a request names for its task, or 0 if the request names no time. Returns
-    /// `Ok(None)` if the request does not become a task, and an error if its member `task` is neither an object nor
-    /// `null`.
+    /// `Ok(None)` if the request does not become a task. Returns an error if the request could become a task, but its
+    /// member `task` is neither an object nor `null`.
     pub(crate) requested: fn(Context, Json<'_>) -> Result<Option<u64>, ProtocolError>,
     /// Returns whether this is a method about tasks that the client accepts in the current session.
     pub(crate) accepts: fn(&ClientState<'_>, Str<'_>) -> bool,
@@ -36,8 +36,8 @@ pub(crate) struct ClientTaskHooks {
     /// the task. The caller must have reserved space for a response.
     pub(crate) on_request:
         fn(&mut ClientState<'_>, Json<'_>, Str<'_>, Json<'_>, StreamId) -> Result<(), ProtocolError>,
-    /// Turns a deferred request into a task with this time to live. Returns `false` if the table is full, or the
-    /// response does not fit.
+    /// Turns a deferred request into a task with this time to live. Returns `false` if the table cannot store the
+    /// task, or the response does not fit.
     pub(crate) on_deferred: fn(&mut ClientState<'_>, Ticket, Context, u64) -> bool,
     /// Handles the application's response to a request that becomes, or has become, a task. If there is an error code,
     /// the last argument writes the members of the error, and otherwise the members of the result.

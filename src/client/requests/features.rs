@@ -22,8 +22,9 @@ impl Client<'_> {
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no
     /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space, or
     /// reserves the space for a response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
-    /// [`SendError::Unwritable`]: the request is larger than the transmit buffer, or the text of the slot is too short
-    /// to store the `_meta` for the requests of further pages. [`SendError::Invalid`]: the `_meta` is not valid.
+    /// [`SendError::Unwritable`]: the request does not fit into the empty transmit buffer, or the text of the slot is
+    /// too short to store the `_meta` for the requests of further pages. [`SendError::Invalid`]: the `_meta` is not
+    /// valid.
     pub fn list_resources(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         self.list(List::Resources, options)
     }

@@ -20,8 +20,8 @@ impl Client<'_> {
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tools.
     /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space, or reserves the
     /// space for a response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
-    /// [`SendError::Unwritable`]: the request is larger than the transmit buffer. [`SendError::Invalid`]: its arguments
-    /// or `_meta` are not valid.
+    /// [`SendError::Unwritable`]: the request does not fit into the empty transmit buffer. [`SendError::Invalid`]: its
+    /// arguments or `_meta` are not valid.
     pub fn call_with(
         &mut self,
         tool: &str,
@@ -148,9 +148,10 @@ impl Client<'_> {
     /// Returns a [deferred](ServerRequest::defer) request of the server, for the response.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has a response, was cancelled or has expired, or its connection has ended.
-    /// [`SendError::Busy`]: the transmit buffer lacks space for a response, or queued messages must precede the
-    /// response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
+    /// [`SendError::Gone`]: the request has a response, was cancelled or has expired, its connection has ended, or the
+    /// application sent the request. [`SendError::Busy`]: the transmit buffer lacks space for a response or reserves
+    /// the space for another response, or queued messages must precede the response.
+    /// [`Event::Writable`](crate::client::Event::Writable) reports new space.
     pub fn reply(&mut self, ticket: Ticket) -> Result<ServerRequest<'_>, SendError> {
         self.state.reply(ticket)
     }

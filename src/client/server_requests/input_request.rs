@@ -21,7 +21,7 @@ pub enum InputRequest<'a> {
     Sample(CreateMessageView<'a>),
     /// A request with a method of an [extension](crate::client::ClientConfig::methods).
     Other {
-        /// The method.
+        /// The method. The text is empty for a [deferred](crate::client::ServerRequest::defer) request.
         method: &'a str,
         /// The parameters, an object.
         params: Json<'a>,

@@ -62,8 +62,9 @@ impl StateAccess for ClientState<'_> {
 
 /// A request of the server for input, which needs a response. The parameters borrow the receive buffer.
 ///
-/// Every function that responds consumes the request and cannot fail. If a response does not fit, has the wrong kind,
-/// or is not possible in the revision, the client sends a short error. The next event is then a [`ProtocolError`].
+/// Every function that responds consumes the request and cannot fail. If a response does not fit, is not valid, has
+/// the wrong kind, or is not possible in the revision, the client sends a short error. The next event is then a
+/// [`ProtocolError`].
 ///
 /// If the application drops the request without a response, the client responds with an error (-32603) at the next
 /// poll. A dropped [deferred](ServerRequest::defer) request remains in flight.
@@ -93,7 +94,7 @@ pub struct ServerRequest<'a> {
 
 impl<'a> ServerRequest<'a> {
     /// Returns the requested input. For a [deferred](ServerRequest::defer) request, returns only the kind of the input,
-    /// because the client does not store the method of an extension and the parameters.
+    /// because the client stores neither the parameters nor the method of an extension.
     #[must_use]
     pub fn input(&self) -> InputRequest<'a> {
         InputRequest::from_json(self.pending.context.kind, self.method, self.params)
@@ -106,7 +107,8 @@ impl<'a> ServerRequest<'a> {
         self.params
     }
 
-    /// Returns the stream of the request. Without message mode, the stream is [`StreamId::NONE`].
+    /// Returns the stream of the request. Without message mode, or if the request has become a task, the stream is
+    /// [`StreamId::NONE`].
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.pending.context.stream

@@ -27,7 +27,7 @@ impl ServerRequest<'_> {
         }
     }
 
-    /// Responds with a JSON-RPC error. `data` must write exactly one value, the member `data`.
+    /// Responds with a JSON-RPC error. `data` must write exactly one value, that of the member `data`.
     pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
         self.write_error(code, &message, &mut |out: &mut Writer<'_>| {

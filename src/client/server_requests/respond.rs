@@ -14,7 +14,7 @@ use crate::client::server_requests::input_request::InputKind;
 use crate::client::server_requests::{Context, Pending, RequestTask, ServerRequest, check};
 
 /// Code for requests of the server. Only `ClientConfig::capabilities` and `ClientConfig::methods` refer to this code,
-/// so other clients do not link the code.
+/// so clients that call neither do not link the code.
 #[derive(Debug)]
 pub(crate) struct ServerRequests {
     /// Returns the kind of a request of the server with this method. Returns `None` for an unknown method, and if the
@@ -105,7 +105,7 @@ impl ClientState<'_> {
         self.peer.response_pending || self.server_request_waits
     }
 
-    /// Responds with an error to the request in the current line, which the application dropped.
+    /// Responds with an error to a request that the application dropped. The request is in the current line.
     #[cold]
     pub(crate) fn respond_to_dropped_request(&mut self, line: &[u8], stream: StreamId) {
         let id = line.get(self.request_id.range()).unwrap_or_default();
@@ -158,9 +158,11 @@ impl ClientState<'_> {
         .map_err(|error| error.with_limit(output.max_reply_size()))
     }
 
-    /// Sends the application's response, or stores the response if the request becomes a task. `body` writes the
-    /// members of the result. If `error` contains a code, `body` writes the members of the error after the code.
-    /// `body` returns whether the members are valid.
+    /// Sends the application's response, or stores the response if the request becomes or has become a task. If the
+    /// request has not become a task yet, an error is sent directly, and the request does not become a task.
+    ///
+    /// `body` writes the members of the result. If `error` contains a code, `body` writes the members of the error
+    /// after the code. `body` returns whether the members are valid.
     pub(crate) fn respond(&mut self, pending: &Pending<'_>, error: Option<i32>, body: &mut dyn WriteBody) {
         match pending.task.zip(self.client_task_hooks()) {
             Some((task, hooks)) => (hooks.respond)(self, pending, task, error, body),
@@ -168,7 +170,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Sends a response like [`respond`](ClientState::respond), even if the request becomes a task.
+    /// Sends a response like [`respond`](ClientState::respond), but never stores the response for a task.
     pub(crate) fn respond_directly(
         &mut self,
         pending: &Pending<'_>,
@@ -234,8 +236,9 @@ impl ClientState<'_> {
         self.peer.pending_error = Some(error);
     }
 
-    /// Defers a request of the server. Returns `None` if no slot is free, or the id does not fit into a slot. Also
-    /// returns `None` if the table of tasks is full, or the response with the task does not fit.
+    /// Defers a request of the server. Returns `None` if no slot is free, if the id does not fit into a slot, or if the
+    /// request is deferred already. For a request that becomes a task, also returns `None` if the table of tasks is
+    /// full, or if the response with the task does not fit.
     pub(crate) fn defer(&mut self, pending: &Pending<'_>, time: Option<Millis>) -> Option<Ticket> {
         let Pending { source, context, task } = pending;
         let time = time.unwrap_or(self.config.timeouts.maximum);

@@ -26,8 +26,8 @@ pub struct TaskLimits {
     /// Whether the client subscribes to a task whose first status is `working` (`2026-07-28`). Default: false.
     ///
     /// If the server grants the subscription, notifications replace most polls: the client then waits at least
-    /// `longest_interval` between polls. Otherwise the client polls as if this field were `false`. A subscription takes
-    /// one more slot.
+    /// `longest_interval` between polls. If the server does not grant the subscription, the client polls as if this
+    /// field were `false`. Each subscription takes a slot in addition to the slot of the call.
     pub listens: bool,
 }
 
@@ -70,7 +70,7 @@ impl ClientConfig<'_> {
     /// the outcome of the call. The client polls the task by itself. [`Event::Task`](crate::client::Event::Task) has
     /// the id of the task. After a restart, [`Client::resume_task`](crate::Client::resume_task) continues with this id.
     /// The client emits the input requests of a task in the same way as the input requests of a call.
-    /// [`Client::cancel`](crate::Client::cancel) cancels the task.
+    /// [`Client::cancel`](crate::Client::cancel) cancels the task, if the server supports `tasks/cancel`.
     ///
     /// - `2026-07-28`: the client declares the extension, and the server decides which calls become tasks.
     /// - `2025-11-25`: a call becomes a task only with [`Options::task`](crate::client::Options::task).

@@ -35,7 +35,7 @@ impl ClientState<'_> {
         let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return };
         (outbound.state, outbound.data.method) = (OutboundState::TaskPending, method);
         if !outbound.flags.has(Flags::STARTED) {
-            // The connection ended before the first poll of a resumed task.
+            // A resumed task: the connection ended before `Client::poll` started the timeout.
             outbound.start_timeout(now);
         }
         self.peer.restart_timeout(ticket);
@@ -69,8 +69,8 @@ impl ClientState<'_> {
         self.write_stored(ticket, methods::TASKS_CANCEL.name, meta, &mut |out, text| write_id(text, out))
     }
 
-    /// Writes `tasks/cancel` for a task without a slot, if the server supports this method. The client ignores the
-    /// response. Without transmit space, the task is not cancelled.
+    /// Writes `tasks/cancel` for a task that no slot stores, if the server supports this method. The client ignores the
+    /// response. Does not cancel the task if the transmit buffer lacks space, or reserves the space for a response.
     pub(super) fn cancel_late_task(&mut self, task: Json<'_>) {
         let Some(session) = self.peer.session else { return };
         if self.peer.response_pending || !self.has_server_capability(ServerCapabilities::TASKS_CANCEL) {

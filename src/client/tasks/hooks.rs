@@ -15,8 +15,10 @@ use crate::protocol::revision::Revision;
 use crate::rpc::Object;
 use crate::time::Millis;
 
-/// Code of tasks that the server runs. Only [`ClientConfig::tasks`](crate::client::ClientConfig::tasks) refers to this
-/// code, so clients without tasks do not link the code.
+/// The functions with which the client follows tasks that its server runs.
+///
+/// Only [`ClientConfig::tasks`](crate::client::ClientConfig::tasks) refers to these functions, so clients without tasks
+/// do not link them.
 #[derive(Debug)]
 pub(crate) struct TaskHooks {
     /// Returns the capabilities for tasks that a server declares.
@@ -26,7 +28,8 @@ pub(crate) struct TaskHooks {
     /// Handles the result of a call, or of a request about a task. Returns `false` if the caller must handle the result,
     /// too: the result concerns no task, or ends a subscription to a task. The third argument is the `resultType`.
     pub(crate) on_result: fn(&mut ClientState<'_>, Ticket, Json<'_>, Object<'_>) -> bool,
-    /// Handles a result that arrived after the end of its request. If the result creates a task, cancels this task.
+    /// Handles a result that arrived after the end of its request. If the result creates a task, cancels this task,
+    /// unless the task has ended or the client follows the task.
     pub(crate) on_late_result: fn(&mut ClientState<'_>, Object<'_>),
     /// Handles a notification about a task. Returns `false` for any other or invalid notification, or if no open
     /// request is about this task.
@@ -42,10 +45,12 @@ pub(crate) struct TaskHooks {
     pub(crate) on_lost: fn(&mut ClientState<'_>, Ticket),
     /// Continues a task of an earlier connection.
     pub(crate) on_connected: fn(&mut ClientState<'_>, Ticket),
-    /// Makes the client emit the status of a task again, because the application has not received the event.
+    /// Makes the client emit the status of a task again. The connection ended before the application received the
+    /// event with this status.
     pub(crate) on_unread: fn(&mut ClientState<'_>, Ticket),
     /// Handles the end of a request, before its slot is free. If the request is about a task, ends the subscription to
-    /// this task. If the request is a subscription to a task, polls this task.
+    /// this task. If the request is an acknowledged subscription to a task, and this task waits for its next poll,
+    /// polls the task at once.
     pub(crate) on_end: fn(&mut ClientState<'_>, Ticket),
     /// Writes the queued request about a task.
     pub(crate) write_queued: fn(&mut ClientState<'_>, Ticket) -> Result<(), Overflow>,

@@ -15,8 +15,8 @@ use crate::protocol::revision::WireFeature;
 use crate::time::Millis;
 
 impl ClientState<'_> {
-    /// Subscribes to a task, if `TaskLimits::listens` is set. If no slot or no transmit space is free, the client only
-    /// polls.
+    /// Subscribes to a task, if `TaskLimits::listens` is set and the revision has subscriptions. If the subscription
+    /// fails, for example because no slot or no transmit space is free, the client only polls.
     pub(super) fn watch_task(&mut self, id: Json<'_>) {
         let is_wanted = self.config.tasks.is_some_and(|tasks| tasks.limits.listens);
         let fits = id.bytes().len() <= self.peer.in_flight.text_limit();
@@ -74,8 +74,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Returns the time until the next poll of a task. With an acknowledged subscription, this time is at least the
-    /// maximum interval.
+    /// Returns the time until the next poll of a task. With an acknowledged subscription, this time is at least
+    /// `TaskLimits::longest_interval`.
     pub(super) fn poll_interval(&self, task: Ticket) -> Millis {
         let interval = self.task(task).map_or(Millis::ZERO, |record| record.interval());
         let listener = self.listener_of(task).and_then(|listener| self.open_request(listener));

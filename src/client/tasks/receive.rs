@@ -49,7 +49,8 @@ impl ClientState<'_> {
         is_created.then(|| Object::new(result.line(), task, None))
     }
 
-    /// Handles a result that arrived after the end of its request. If the result creates a task, cancels this task.
+    /// Handles a result that arrived after the end of its request. If the result creates a task, cancels this task,
+    /// unless the task has ended or the client follows the task.
     pub(super) fn handle_late_result(&mut self, result: Object<'_>) {
         let kind = result.json().get("resultType").unwrap_or(Json::NULL);
         let Some(task) = self.created_task(kind, result).map(|task| task.json()) else { return };

@@ -14,7 +14,7 @@ pub(crate) const HEADER: usize = 18;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record<'t> {
     /// The sequence number of the call, which determines its request id. In `2025-11-25`, this id is the progress token
-    /// of the task.
+    /// of the task. For a resumed task, the number is that of the first `tasks/get`.
     pub(crate) sequence: u64,
     /// The time between polls, in milliseconds.
     interval: u32,
@@ -133,8 +133,8 @@ impl ClientState<'_> {
         self.peer.in_flight.splice_text(ticket, 0..HEADER, &header);
     }
 
-    /// Appends the hashes of new keys of input requests to the record, and returns their number. Returns `None` if a
-    /// hash does not fit. The earlier hashes then remain.
+    /// Appends the hashes of new keys of input requests to the record, and returns the number of new keys. Returns
+    /// `None` if there is no task, or if a hash does not fit. The hashes that were appended before then remain.
     pub(crate) fn add_keys(&mut self, ticket: Ticket, requests: Json<'_>) -> Option<u32> {
         let (seed, mut added) = (self.peer.in_flight.seed(), 0u32);
         for (key, _) in requests.members() {

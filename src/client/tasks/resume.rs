@@ -14,17 +14,18 @@ use crate::protocol::methods;
 impl Client<'_> {
     /// Follows a task of an earlier connection, for example after a restart of the application.
     ///
-    /// The client emits the same events for the returned ticket as for the call that became the task. The last event
-    /// has the outcome of the call. If the server does not know the task, this outcome is the server's error (-32602).
-    /// The timeout in `options` limits each poll of the task. If `options` has no maximum duration, the [configured
-    /// limit](crate::client::TaskLimits) of tasks applies.
+    /// For the returned ticket, the client emits the same events as for the call that became the task, but no
+    /// [`Event::Progress`](crate::client::Event::Progress). The last event has the outcome of the call. If the server
+    /// does not know the task, this outcome is the server's error (-32602). The timeout in `options` limits each poll
+    /// of the task. If `options` has no maximum duration, the [configured limit](crate::client::TaskLimits) of tasks
+    /// applies.
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tasks,
-    /// or the client did not [declare](crate::client::ClientConfig::tasks) tasks. [`SendError::Full`]: no slot is
-    /// free. [`SendError::Busy`]: the transmit buffer lacks space, or reserves the space for a response.
-    /// [`SendError::Unwritable`]: the id does not fit into the text of the slot, or the request does not fit into the
-    /// transmit buffer. [`SendError::Invalid`]: the `_meta` in `options` is not valid.
+    /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server does not
+    /// support tasks, or the client did not [declare](crate::client::ClientConfig::tasks) tasks.
+    /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space, or reserves the
+    /// space for a response. [`SendError::Unwritable`]: the id does not fit into the text of the slot, or the request
+    /// does not fit into the transmit buffer. [`SendError::Invalid`]: the `_meta` in `options` is not valid.
     ///
     /// ```
     /// use mcp_proto::client::{Client, Event, Options};
@@ -47,8 +48,8 @@ impl Client<'_> {
         self.state.resume_task(id, options)
     }
 
-    /// Returns the id of the task that a call has become. Returns `None` if the request has ended, or has not become a
-    /// task.
+    /// Returns the id of the task that a call has become, or that [`resume_task`](Client::resume_task) follows. Returns
+    /// `None` if the request has ended, or has not become a task.
     #[must_use]
     pub fn task_id(&self, ticket: Ticket) -> Option<Str<'_>> {
         self.state.task(ticket).and_then(|record| Json::trusted(record.id).string())

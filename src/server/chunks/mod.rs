@@ -45,7 +45,7 @@ const PAD_STRUCTURED: u8 = 2;
 const BLOB: u8 = 4;
 /// The string is in an object inside of the content block.
 const EMBEDDED: u8 = 8;
-/// The transport takes no pieces of the response: see `Server::pause_stream`.
+/// The transport has paused the response: see `Server::pause_stream`.
 pub(super) const PAUSED: u8 = 16;
 /// The response ends as a failure. In message mode, the end may await transmit space.
 const FAILED: u8 = 32;
@@ -207,7 +207,7 @@ impl ServerState<'_> {
         let chunks = chunks.ok_or(SendError::Unsupported)?;
         let ticket = match pending.source {
             Source::Slot(ticket) => ticket,
-            // Not `ServerState::defer`, because a call with an open response must not reserve the slot of a task.
+            // Not `ServerState::defer`, because that method may also reserve a slot of the task table for the call.
             source @ Source::Line { .. } => {
                 self.peer.defer(&source, pending.stream, pending.context, None).ok_or(SendError::Full)?
             }

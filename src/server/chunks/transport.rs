@@ -6,7 +6,7 @@ use crate::server::Server;
 use crate::server::chunks::PAUSED;
 
 impl Server<'_> {
-    /// Reports whether the transport can send responses in pieces. Message mode only. The default is `false`.
+    /// Sets whether the transport can send responses in pieces. Message mode only. The default is `false`.
     ///
     /// If `accept` is `true`, the server sends [chunked](crate::server::Call::chunked) responses that begin afterwards
     /// as messages of the kinds [`Piece`](crate::OutboundMessageKind::Piece) and

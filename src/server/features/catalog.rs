@@ -13,7 +13,8 @@ use crate::server::feature::Feature;
 use crate::server::features::extensions::{Extensions, extensions_of, is_experimental};
 use crate::server::features::skills::is_skills;
 
-/// The entries of a feature's list. Only a dynamic list refers to the code of its event.
+/// The entries of a feature's list. Only a dynamic list refers to the code of its event, so that servers with static
+/// lists do not link this code.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entries<'t, E> {
     /// Empty if the list is dynamic.
@@ -138,7 +139,8 @@ fn find_among<'i>(
     found.find(|found| !found.is_absent()).unwrap_or(Found::Absent)
 }
 
-/// Whether the server joins features of one kind. Boards without a heap do not link the code that joins features.
+/// Whether the server joins features of one kind, such as two `Tools`, so that their entries form one list. Boards
+/// without a heap do not link the code that joins features.
 pub(crate) const JOINS: bool = cfg!(feature = "alloc");
 
 /// Returns the entry at an index of the joined catalogs of all features. Returns `None` after the last entry.
@@ -171,10 +173,10 @@ pub(crate) fn owner<'i>(
     features.find(|feature| !feature.find(catalog, matches).is_absent())
 }
 
-/// Checks the features that the server joins. No key may occur in two catalogs of one kind, and none of these catalogs
-/// may be a dynamic list. Two features may declare one extension only with the same settings, and must not have the
-/// same filter member. There may be at most one catalog of skills, and at most one feature with experimental
-/// capabilities.
+/// Checks the features that the server joins. No key may occur in two catalogs of one kind. Beside a dynamic list, all
+/// other catalogs of this kind must be empty. Two features may declare one extension only with the same settings, and
+/// must not have the same filter member. There may be at most one catalog of skills, and at most one feature with
+/// experimental capabilities.
 pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError> {
     for (index, feature) in config.features.iter().enumerate().filter(|_| JOINS) {
         let earlier = config.features.get(..index).unwrap_or_default();

@@ -23,8 +23,8 @@ use crate::server::server_state::Shape;
 ///
 /// If an argument has [`values`](crate::server::PromptArgument::values), the server completes the argument without an
 /// event. For all other arguments and variables the server emits
-/// [`Event::Complete`](crate::server::Event::Complete). If the catalog is static, the server refuses requests for
-/// unknown prompts, templates, arguments and variables.
+/// [`Event::Complete`](crate::server::Event::Complete). Unless the list of prompts or templates is dynamic, the server
+/// refuses requests for unknown prompts, templates, arguments and variables.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Completion;
 
@@ -154,8 +154,8 @@ impl<'a> Complete<'a> {
         self.text("argument", "value").unwrap_or(Str::trusted(b""))
     }
 
-    /// Returns the value of another argument (since `2025-06-18`). Returns `None` if the client did not send the
-    /// value.
+    /// Returns the value that another argument already has (since `2025-06-18`). Returns `None` if the client did not
+    /// send the value, or if the value is not a string.
     #[must_use]
     pub fn context(&self, name: &str) -> Option<Str<'a>> {
         self.parts.params().get("context")?.get("arguments")?.get(name)?.string()

@@ -106,8 +106,8 @@ macro_rules! list {
                 self.parts.reply.position()
             }
 
-            /// Responds with a page of any size, such as rows from a database. The cursor contains `next`, the position
-            /// of the next page. `None` or 0 means that no page follows.
+            /// Responds with a page of entries that the application chooses, such as rows from a database. The cursor
+            /// contains `next`, the position of the next page. `None` or 0 means that no page follows.
             ///
             /// If the page is too large for a response, or an entry is not valid, the response is an error. The next
             /// event is then a [`ProtocolError`].

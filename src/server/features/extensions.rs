@@ -1,4 +1,4 @@
-//! Features `Extensions` and `Experimental`: capabilities, methods and subscriptions of the application's own.
+//! Features `Extensions` and `Experimental`: capabilities, methods and subscriptions that the application defines.
 //!
 //! Specification: 2026-07-28, *Extensions*; *Lifecycle*, *Capability negotiation*.
 
@@ -66,8 +66,9 @@ impl<'e> Extensions<'e> {
 
     /// Sets the methods of requests: see [`Event::Request`](crate::server::Event::Request).
     ///
-    /// Methods of the specification that the server supports, and methods of earlier features, have precedence. In the
-    /// handshake era, the server refuses requests of extensions before `initialize`.
+    /// Methods of the specification that the server supports have precedence. If two features have the same method, the
+    /// first of these features in the configuration has precedence. In the handshake era, the server refuses requests
+    /// of extensions before `initialize`.
     #[must_use]
     pub const fn methods(mut self, methods: &'e [&'e str]) -> Self {
         self.methods = methods;
@@ -199,8 +200,8 @@ fn write_entries<'e>(entries: impl Iterator<Item = &'e (&'e str, &'e str)>, out:
     }
 }
 
-/// Writes the capability `extensions` with the entries of all features. Writes nothing unless `own` belongs to the
-/// first feature with extensions.
+/// Writes the capability `extensions` with the entries of all features. Writes nothing if `own` does not belong to the
+/// first feature with extensions, or if the revision has no extensions.
 pub(crate) fn write_extensions(
     own: &Extensions<'_>,
     config: &ServerConfig<'_>,
@@ -226,8 +227,8 @@ impl Extensions<'_> {
         self.declared.iter().any(|(declared, _)| *declared == name)
     }
 
-    /// Returns the name of the first extension that both features declare with different settings. Otherwise returns
-    /// the first filter member that both have, or `None`.
+    /// Returns the name of the first extension that both features declare with different settings. If there is no such
+    /// extension, returns the first filter member that both features have, or `None`.
     pub(crate) fn contradiction<'a>(&'a self, other: &Extensions<'_>) -> Option<&'a str> {
         let differs = |(name, settings): &&(&str, &str)| {
             other.declared.iter().any(|(known, with)| known == name && with != settings)

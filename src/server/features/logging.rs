@@ -18,7 +18,7 @@ use crate::server::feature::{Feature, Received, Request, Sealed};
 /// The feature *logging*: log messages, filtered by level.
 ///
 /// The client sets the minimum level with `logging/setLevel` or, in `2026-07-28`, in the `_meta` of a request. If the
-/// client sets no level, a session receives all messages, but a request of `2026-07-28` receives none.
+/// client sets no level, the server sends all messages in a session, but none for a request of `2026-07-28`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Logging;
 

@@ -46,7 +46,8 @@ pub(crate) fn respond<'b, E: Listed<'b>>(
 }
 
 /// Responds with a page of the entries that `entry` writes, by index. `entry` returns `None` after the last entry. If
-/// `dynamic` is not `None`, the list is dynamic, and the function only emits the request with this event.
+/// `dynamic` is not `None`, the list is dynamic, and the function emits the request with this event instead of the
+/// response. Refuses an invalid cursor in either case: static or dynamic.
 pub(crate) fn respond_with(
     request: &mut Request<'_, '_>,
     shape: Shape,

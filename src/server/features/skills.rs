@@ -45,7 +45,8 @@ use crate::server::server_state::Shape;
 #[derive(Debug, Clone, Copy)]
 pub struct Skills<'t> {
     catalog: &'t [Skill<'t>],
-    /// The code of `directoryRead`. The linker drops this code if no server declares `directoryRead`.
+    /// The function that handles `resources/directory/read`. `None` unless the server declares `directoryRead`, so that
+    /// the linker can drop the function.
     read_directory: Option<ReadDirectory>,
 }
 
@@ -81,8 +82,8 @@ const fn invalid<'t>(catalog: &'t [Skill<'t>]) -> Option<ConfigError> {
 impl<'t> Skills<'t> {
     /// Creates the feature with a static catalog.
     ///
-    /// Use this function in constants and statics, where an invalid skill does not compile. In this example, the URI
-    /// and the frontmatter have different names:
+    /// Use this function in constants and statics, where an invalid skill does not compile. In the following example,
+    /// the URI and the frontmatter have different names:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Skill, Skills};
@@ -93,8 +94,8 @@ impl<'t> Skills<'t> {
     ///
     /// # Panics
     /// A skill breaks a rule of [`InvalidSkill`], or two skills have the same URI. At run time, use
-    /// [`try_new`](Skills::try_new). [`Server::new`](crate::Server::new) checks the rules about other features, and
-    /// frontmatter in JSON.
+    /// [`try_new`](Skills::try_new). Exception: [`Server::new`](crate::Server::new) checks the rules about the feature
+    /// `Resources`, `directoryRead`, and frontmatter in JSON.
     #[must_use]
     #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
     pub const fn new(catalog: &'t [Skill<'t>]) -> Skills<'t> {
@@ -108,8 +109,8 @@ impl<'t> Skills<'t> {
     /// Creates the feature with a catalog that is built at run time.
     ///
     /// # Errors
-    /// [`ConfigError::InvalidSkill`]: a skill breaks a rule. [`ConfigError::DuplicateName`]: two skills have the same
-    /// URI.
+    /// [`ConfigError::InvalidSkill`]: a skill breaks a rule that [`new`](Skills::new) checks.
+    /// [`ConfigError::DuplicateName`]: two skills have the same URI.
     pub const fn try_new(catalog: &'t [Skill<'t>]) -> Result<Skills<'t>, ConfigError> {
         match invalid(catalog) {
             Some(error) => Err(error),

@@ -39,8 +39,8 @@ use crate::time::Millis;
 ///
 /// Tasks differ between the revisions:
 ///
-/// - `2025-11-25`: the client requests a task, and the server must respond with a task if the tool
-///   [supports](crate::server::Tool::task_support) tasks.
+/// - `2025-11-25`: the client requests a task, and the response must then be a task. If a tool of a static catalog does
+///   not [support](crate::server::Tool::task_support) tasks, the server refuses the call.
 /// - `2026-07-28`: the client declares the extension, and the server decides which calls become tasks.
 ///
 /// A client of one revision cannot access the tasks of the other revision.
@@ -71,8 +71,9 @@ impl Tasks {
     /// [supports](crate::server::Tool::task_support) tasks. A function with the attribute `tool` supports tasks with
     /// the item `task_support = optional`. If the function runs outside of the event loop, the adapter defers its calls.
     ///
-    /// - `2026-07-28`: a call of a client that declares the extension becomes a task. While the connection ends, no
-    ///   call becomes a task, unless the table [keeps](crate::server::TaskTable::keep_on_reset) tasks.
+    /// - `2026-07-28`: a call of a client that declares the extension becomes a task, if the table has a free slot when
+    ///   the application defers the call. While the connection ends, no call becomes a task, unless the table
+    ///   [keeps](crate::server::TaskTable::keep_on_reset) tasks.
     /// - `2025-11-25`: a call becomes a task if the client requests a task, whatever `after` is. A deferred call
     ///   becomes a task immediately. If the application responds with a result without deferral, the server responds
     ///   with a task, and ends the task with this result immediately. If the application responds with a JSON-RPC error

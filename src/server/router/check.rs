@@ -9,7 +9,8 @@ use crate::server::features::catalog::position;
 use crate::server::router::routes::{Completed, Entry};
 
 /// Checks that each completion names an argument or variable of the router, and that no two completions name the same
-/// argument or variable. A router with a refused entry is not checked, because the entry may have the argument.
+/// argument or variable. A router with an [`Entry::Refused`] is not checked, because this entry may stand for the
+/// prompt or the template that a completion names.
 ///
 /// # Panics
 /// The router does not have the argument or variable of a completion, or two completions have the same argument or
@@ -96,7 +97,8 @@ pub const fn with_values<const N: usize>(
     arguments
 }
 
-/// Panics with the parts as the message. A message of more than 256 bytes is cut.
+/// Panics with the parts as the message. A message of more than 256 bytes is cut. If the cut splits a character, a
+/// general message replaces the parts.
 #[expect(clippy::panic, reason = "the panic is a compile error")]
 const fn fail(parts: [&str; 5]) -> ! {
     let (mut text, mut length, mut part) = ([0; 256], 0, 0);

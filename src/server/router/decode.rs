@@ -67,7 +67,8 @@ impl Scalar {
     /// Returns the JSON type of the values that a node describes.
     ///
     /// # Panics
-    /// The node describes an array or an object. The panic is a compile error.
+    /// The node describes neither a string, a number, a boolean nor an enumeration of names. The panic is a compile
+    /// error.
     #[must_use]
     #[expect(clippy::panic, reason = "the panic occurs only at compile time")]
     pub const fn new(node: &Node) -> Scalar {
@@ -103,7 +104,7 @@ const SHORT: usize = 48;
 pub type Scalars = [(&'static str, Scalar)];
 
 /// Returns the types of the first `N` members of an object. Panics at compile time if the object has fewer members, or
-/// if one of these members is an array or an object.
+/// if [`Scalar::new`] panics for one of these members.
 #[must_use]
 #[expect(
     clippy::indexing_slicing,

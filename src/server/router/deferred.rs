@@ -31,8 +31,9 @@ pub trait HostContext: Clone + Send + Sync + 'static {
 
 /// A server that runs handlers of requests `Q` on worker threads. `R` is the deferred request.
 pub trait RunBlocking<Q, R> {
-    /// Defers the request, runs the handler on a worker thread, and responds with the function that the handler
-    /// returns. The function also gets the capabilities that the handler needs and the client lacks.
+    /// Defers the request, and runs the handler on a worker thread. The handler returns a function. This function then
+    /// responds to the request through the [`Reply`]. Its second argument is the set of capabilities that the handler
+    /// needs and the client lacks.
     fn run_blocking<T: FnOnce(Reply<'_>, ClientCapabilities) + Send + 'static>(
         &self,
         request: Q,
@@ -46,8 +47,9 @@ pub trait RunBlocking<Q, R> {
     note = "an `async` handler needs an adapter with an async runtime, such as `mcp_proto_tokio`"
 )]
 pub trait RunAsync<Q, R> {
-    /// Defers the request, runs the future of the handler as a task, and responds with the function that the future
-    /// returns. The function also gets the capabilities that the handler needs and the client lacks.
+    /// Defers the request, and runs the future of the handler as a task. The future returns a function. This function
+    /// then responds to the request through the [`Reply`]. Its second argument is the set of capabilities that the
+    /// handler needs and the client lacks.
     ///
     /// If `observes_cancellation` is `false`, a cancellation of the request drops the future.
     fn run_async<F>(

@@ -16,8 +16,8 @@ use crate::server::reply::Reply;
 
 /// The error of a handler: a text, or with the feature `alloc` a [`Failure`].
 ///
-/// The errors of this crate and of the adapters, such as `RequestError`, are texts. For any other error, return a
-/// [`Failure`], into which `?` converts each error that implements `Display`.
+/// A text is a value that implements [`WriteText`], such as the errors of this crate and of the adapters. For any other
+/// error, return a [`Failure`], into which `?` converts each error that implements `Display`.
 ///
 /// A text becomes a failure of the tool (`isError`), or the message of an error (-32603) for any other request.
 #[diagnostic::on_unimplemented(
@@ -31,7 +31,7 @@ pub trait HandlerError {
     /// Responds to any other request.
     fn refuse(self, reply: Reply<'_>);
 
-    /// Returns the text of the error. Returns `None` if the error is a JSON-RPC error with a code of its own.
+    /// Returns the text of the error. Returns `None` for a [`Failure`] with a code of its own or a missing capability.
     fn text(&self) -> Option<&dyn WriteText>;
 }
 
@@ -67,7 +67,8 @@ impl<E: WriteText> HandlerError for E {
 /// ```
 ///
 /// [`error`](Failure::error) and [`error_with`](Failure::error_with) create a JSON-RPC error, which is for the
-/// application of the client. [`missing_capability`](Failure::missing_capability) creates the error -32021.
+/// application of the client. [`missing_capability`](Failure::missing_capability) creates the error -32021, which only
+/// `2026-07-28` has.
 ///
 /// ```
 /// use mcp_proto::rpc::code;
@@ -183,7 +184,7 @@ impl<E: core::fmt::Display> From<E> for Failure {
     }
 }
 
-/// Returns the text of a failure because the client did not declare capabilities.
+/// Returns the text of a failure whose reason is that the client did not declare these capabilities.
 #[cfg(feature = "alloc")]
 #[must_use]
 pub fn missing_text(missing: ClientCapabilities) -> String {
@@ -191,7 +192,8 @@ pub fn missing_text(missing: ClientCapabilities) -> String {
 }
 
 /// Responds with the error -32021 if a handler failed because the client lacks `missing`, and the revision has this
-/// error. Otherwise returns the reply. `failure` is the text of the failure, by which the function knows the reason.
+/// error. Otherwise returns the reply. `failure` is the text of the failure, or `None` if the handler returned no such
+/// text. The lack of `missing` is the reason if `failure` equals [`missing_text`] for these capabilities.
 #[cfg(feature = "alloc")]
 pub fn unless_missing<'r>(
     reply: Reply<'r>,

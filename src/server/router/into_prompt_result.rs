@@ -30,7 +30,7 @@ pub trait IntoPromptResult {
     /// Responds with this value to a request for a prompt.
     fn respond(self, reply: Reply<'_>);
 
-    /// Returns the text of an error. Returns `None` for all other values.
+    /// Returns the text of an error. Returns `None` for a value, and for an error without a [text](HandlerError::text).
     #[doc(hidden)]
     fn failure(&self) -> Option<&dyn WriteText> {
         None

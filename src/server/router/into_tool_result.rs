@@ -33,7 +33,7 @@ use crate::server::router::failure::HandlerError;
     )
 )]
 pub trait IntoToolResult {
-    /// The output schema of the tool, as JSON text.
+    /// The output schema of the tool as JSON text, if any.
     const OUTPUT_SCHEMA: Option<&'static str> = None;
 
     /// The function that generates the output schema at run time, if any.
@@ -44,7 +44,7 @@ pub trait IntoToolResult {
     /// Responds to a tool call with this value.
     fn respond(self, reply: Reply<'_>);
 
-    /// Returns the text of a failure. Returns `None` for all other values.
+    /// Returns the text of an error. Returns `None` for a value, and for an error without a [text](HandlerError::text).
     #[doc(hidden)]
     fn failure(&self) -> Option<&dyn WriteText> {
         None

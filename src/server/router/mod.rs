@@ -114,7 +114,8 @@ pub type CompletionHandler<C> = fn(&mut C, Complete<'_>);
 /// `mcp_proto_tokio::Router<Lamp>`. The alias sets `C` to the adapter's type of context, which shares the state between
 /// functions that run at the same time. The function `route` of an adapter accepts only a router of this alias.
 ///
-/// The router uses no heap and has no state. `C` is the context that [`handle`](Router::handle) lends to the handlers.
+/// The router has no state. Only [`generated_features`](Router::generated_features) uses a heap. `C` is the context
+/// that [`handle`](Router::handle) lends to the handlers.
 /// A handler with a parameter `&T` accepts each context that implements `Borrow<T>`; `&mut T` requires `BorrowMut<T>`.
 /// Each type implements both traits for itself. If functions take parts of the context, implement `Borrow` and
 /// `BorrowMut` of these parts for the context.
@@ -212,7 +213,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
     ///
     /// Also returns a request for an entry that the router does not have, so that another router can handle the
     /// request. If the application drops the returned request, the server responds with an error (-32603). If the
-    /// router has the entry of a completed argument, but no function for the argument, the response has no values.
+    /// router has the prompt or template of a completion, but no function for the argument, the response has no values.
     pub fn handle<'e>(&self, context: &mut C, event: Event<'e>) -> Option<Event<'e>> {
         match event {
             Event::Call(call) => match self.handler(call.name()) {

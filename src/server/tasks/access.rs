@@ -17,8 +17,8 @@ use crate::server::write_message::write_error_message;
 
 /// The state of a server, with a second implementation of [`StateAccess`].
 ///
-/// A reply accesses the [`ServerState`] itself, unless the request is a call with a task. Only the hooks of tasks
-/// create replies with this type, so servers without tasks do not link its implementation.
+/// A reply accesses the [`ServerState`] itself, unless the request is a call that has become, or must become, a task.
+/// Only the hooks of tasks create replies with this type, so servers without tasks do not link its implementation.
 pub(crate) struct TaskAccess<'b>(pub(crate) ServerState<'b>);
 
 impl<'b> Deref for TaskAccess<'b> {
@@ -59,7 +59,7 @@ impl StateAccess for TaskAccess<'_> {
             // A call that has become a task cannot require input, and cannot have a result of an extension's own type.
             (Source::Slot(call), _) => end_call(self, call, None, &mut |_: &mut Writer<'_>| false),
             (Source::Line { .. }, Shape::Result) => respond_at_once(self, pending, body),
-            // An error refuses the task.
+            // After an error response, the call does not become a task.
             (Source::Line { .. }, _) => self.respond_and_close(pending, shape, body),
         }
     }

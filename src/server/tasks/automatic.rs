@@ -28,7 +28,8 @@ use crate::server::tasks::access::{self, TaskAccess};
 use crate::server::tasks::create::respond_created;
 
 /// Emits the event of a call for which the client requests a task (`2025-11-25`). If tasks are automatic, the call must
-/// become a task. If the table is full, the function then releases the oldest ended task, or refuses the call.
+/// become a task, which needs a slot. To get a slot of a full table, the function releases the automatic task that
+/// ended first. If no slot becomes free, the function refuses the call.
 pub(super) fn emit_requested(request: &mut Request<'_, '_>, kind: RequestKind) -> Received {
     let RequestKind::CallTool { pad_structured, .. } = kind else { return Received::Done };
     let requested = request.state.with_tasks(|state, table| {
@@ -49,7 +50,7 @@ pub(super) fn emit_requested(request: &mut Request<'_, '_>, kind: RequestKind) -
 }
 
 /// Handles a deferred call that may become a task. A call for which the client requests a task becomes a task now, so
-/// that no response can precede the task. Otherwise reserves a slot of the table.
+/// that no response can precede the task. For other calls, reserves a slot of the table, if one is free.
 pub(super) fn on_deferred(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, call: Ticket) {
     let Some((requested, automatic)) = table.candidate.take().zip(table.automatic) else { return };
     let Some(inbound) = state.peer.in_flight.deferred(call) else { return };
@@ -175,9 +176,9 @@ fn end_with(
 }
 
 impl TaskTable<'_> {
-    /// Releases the automatic task that ended first, preferably of the same user, or without users of the same session.
-    /// Returns `false` if there is no such task, or if messages about tasks are pending, because a message may be the
-    /// result of a task.
+    /// Releases the automatic task that ended first. Prefers tasks of the current user or, without users, tasks of the
+    /// current session. Returns `false` if no automatic task has ended. Also returns `false` if messages about tasks
+    /// are pending, because such a message may have to contain the result of the task.
     fn release_oldest(&mut self, state: &ServerState<'_>) -> bool {
         let ended = self.slots.requests().filter(|(_, data)| data.is_ended_request() && !self.is_pending);
         let oldest = ended.min_by_key(|(_, data)| {

@@ -72,8 +72,8 @@ impl ServerState<'_> {
             let context = &pending.context;
             let data = table.call_data(state, context, options, ttl);
             let ticket = table.take_slot(state, data, expiry(state.peer.now, ttl))?;
-            // Two kinds of tasks have no progress: tasks of the extension, and tasks whose slot has no space for the
-            // token.
+            // Without the token in its slot, a task has no progress. Tasks of the extension never have progress. Other
+            // tasks have none if the call has no token, or if the slot has no space for the token.
             if context.revision().has(WireFeature::Tasks) {
                 table.set_token(ticket, pending.source.progress_token(&state.peer.in_flight));
             }

@@ -104,7 +104,8 @@ fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Re
 }
 
 /// Returns whether a session receives notifications. The current session receives notifications after its handshake.
-/// The server cannot check the handshake of another session, which therefore counts as complete.
+/// The server cannot check the handshake of another session, so this handshake counts as complete. A session that has
+/// ended receives no notifications.
 fn is_notified(state: &ServerState<'_>, session: SessionKey) -> bool {
     match session == state.session_key {
         true => state.is_session_notified(),

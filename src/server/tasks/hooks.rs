@@ -38,12 +38,13 @@ pub(crate) struct TaskHooks {
     /// while a batch is in the line.
     pub(crate) advance: fn(&mut ServerState<'_>) -> bool,
 
-    /// Emits a call, or refuses a call that does not match the task support of its tool. In revisions with tasks, also
-    /// records whether the call may become a task automatically. In `2025-11-25`, sets the span `state` to the member
-    /// `task` of the call.
+    /// Emits or refuses a call. Reasons for a refusal: the call does not match the task support of its tool, its member
+    /// `task` is not an object, or it must become an automatic task and the table is full. Also records whether the
+    /// call may become a task automatically. In `2025-11-25`, sets the span `state` to the member `task` of the call.
     pub(crate) emit_call: fn(&mut Request<'_, '_>, Option<&Tool<'_>>, RequestKind) -> Received,
 
-    /// Turns a deferred call into a task, or reserves a slot of the table, if the call may become a task.
+    /// Handles a deferred call that may become a task: turns the call into a task now, or reserves a slot of the table,
+    /// if one is free.
     pub(crate) on_deferred: fn(&mut ServerState<'_>, Ticket),
 
     /// Returns the handle that responds to a call that has become a task.

@@ -42,11 +42,11 @@ pub struct TaskInput<'a> {
 enum Responses<'a> {
     /// `inputResponses` (`2026-07-28`). A member responds to an open input request if its bit in `accepted` is set.
     Object { members: Json<'a>, accepted: u32 },
-    /// The response to a request (`2025-11-25`).
+    /// The response to one input request (`2025-11-25`).
     One { key: Str<'a>, outcome: Outcome<'a> },
 }
 
-/// Maximum number of responses that the server takes from one `tasks/update`. The server ignores further responses,
+/// Maximum number of responses that the server reads from one `tasks/update`. The server ignores further responses,
 /// which the client may send again.
 const MOST_RESPONSES: usize = 32;
 

@@ -1,7 +1,8 @@
 //! Tasks: calls whose result the client fetches later.
 //!
-//! `create.rs` turns a call into a [`Task`], which a [`TaskTable`] stores. `src/peer/tasks` has the code that servers
-//! and clients share. The feature `Tasks` handles the requests of clients. The rest of the server reaches tasks through
+//! `create.rs` turns a call into a task, which a [`TaskTable`] stores. With a [`Task`], the application reports the
+//! status of the task and ends the task. `src/peer/tasks` has the code that servers and clients share. The feature
+//! `Tasks` handles the requests of clients. The rest of the server reaches tasks through
 //! [`TaskHooks`](hooks::TaskHooks).
 //!
 //! Specification: 2025-11-25, *Tasks*; the extension *Tasks* of `2026-07-28`.

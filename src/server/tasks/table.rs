@@ -73,8 +73,8 @@ impl<'b> TaskTable<'b> {
         self
     }
 
-    /// Returns the number of taken slots. Ended tasks, removed tasks for which requests still wait, and deferred calls
-    /// that may become tasks also take slots.
+    /// Returns the number of taken slots. Ended tasks, and deferred calls that may become tasks, also take slots. A
+    /// removed task takes its slot until the server has sent all pending messages about tasks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tasks.len()

@@ -137,8 +137,8 @@ impl Task<'_> {
     ///
     /// # Errors
     /// [`SendError::Unwritable`]: the text of the slot has no space, or a response with the result would not fit the
-    /// transmit buffer. [`SendError::Invalid`]: the result is not valid. After both errors, the task is still open, but
-    /// its input requests are removed. Call [`finish`](Task::finish) to keep the result in the application.
+    /// transmit buffer. [`SendError::Invalid`]: the result is not valid. After either error, the task is still open,
+    /// but its input requests are removed. Call [`finish`](Task::finish) to keep the result in the application.
     pub fn complete(mut self, body: impl FnOnce(&mut ToolResult<'_, '_>)) -> Result<(), SendError> {
         let mut write = once_tool_result(body);
         self.end_stored(None, &mut |out, revision, pad_structured| write(out, revision, pad_structured).0)

@@ -13,7 +13,7 @@ static SLOW: ServerConfig = ServerConfig::new("s", "1")
 
 impl Host {
     /// Creates a server with automatic tasks, and an application that defers each call.
-    fn automatic(table: TaskTable<'static>) -> Host {
+    pub(super) fn automatic(table: TaskTable<'static>) -> Host {
         let mut host = Host::new(&SLOW, Some(table));
         host.deferred = Some(Vec::new());
         host
@@ -44,7 +44,7 @@ impl Host {
     }
 
     /// Calls the tool `optional` in `2025-11-25` with a task, and passes the event to `handle`. Returns the response.
-    fn call_with_task(&mut self, handle: impl FnOnce(Call<'_>)) -> Value {
+    pub(super) fn call_with_task(&mut self, handle: impl FnOnce(Call<'_>)) -> Value {
         handle(self.receive_call());
         let mut messages = self.take();
         assert_eq!((messages.len(), &messages[0]["id"]), (1, &json!(7)), "{messages:?}");
@@ -422,43 +422,6 @@ fn requested_task_without_a_free_slot_is_refused() {
     host.start("tools/call", json!({"name": "optional"}));
     host.reply(|reply| reply.text("done"));
     assert_eq!(host.take()[0]["result"]["content"][0]["text"], "done");
-}
-
-#[test]
-fn requested_task_takes_the_slot_of_the_oldest_ended_task() {
-    let done = |call: Call<'_>| call.text("done");
-    let mut host = Host::automatic(table()).session("2025-11-25");
-    let open = host.request("tools/call", json!({"name": "optional", "task": {}}));
-    let mut ids = vec![text(&open["result"]["task"]["taskId"])];
-    for _ in 0..4 {
-        host.now.0 += 1;
-        ids.push(text(&host.call_with_task(done)["result"]["task"]["taskId"]));
-    }
-    let is_known = |host: &mut Host, id: &String| {
-        host.request("tasks/get", json!({"taskId": id})).get("result").is_some()
-    };
-    assert!(host.take_events().is_empty());
-    let known: Vec<bool> = ids.iter().map(|id| is_known(&mut host, id)).collect();
-    assert_eq!(known, [true, false, false, true, true]);
-}
-
-#[test]
-fn slot_of_a_requested_task_is_taken_from_the_same_user_first() {
-    let mut host = Host::automatic(table()).session("2025-11-25");
-    let mut ids = Vec::new();
-    for user in [1, 2, 3, 2, 2] {
-        host.now.0 += 1;
-        host.server.set_user(user);
-        ids.push((user, text(&host.call_with_task(|call| call.text("done"))["result"]["task"]["taskId"])));
-    }
-    host.server.set_user(4);
-    ids.push((4, text(&host.call_with_task(|call| call.text("done"))["result"]["task"]["taskId"])));
-    let mut known = Vec::new();
-    for (user, id) in &ids {
-        host.server.set_user(*user);
-        known.push(host.request("tasks/get", json!({"taskId": id})).get("result").is_some());
-    }
-    assert_eq!(known, [false, false, true, false, true, true]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod core;
 mod extension;
 mod input_requests;
 mod lifetime;
+mod released_slots;
 mod rules;
 mod subscriptions;
 

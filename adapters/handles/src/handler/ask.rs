@@ -38,7 +38,7 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// Requests input, and waits for the response. The timeout is
+    /// Requests input, and in the handshake era waits for the response. The timeout of the wait is
     /// [`Limits::request_timeout`](mcp_proto::server::Limits::request_timeout) of the server.
     ///
     /// # Errors
@@ -145,7 +145,8 @@ fn key(index: usize) -> String {
 #[derive(Debug)]
 pub(crate) struct InputState {
     received: ReceivedInput,
-    /// The number of input requests in this run that the client supports. Counted only in `2026-07-28`.
+    /// The number of input requests in this run that the client supports. Counted only if the response to this request
+    /// may require input (`2026-07-28`).
     requested: usize,
     required: Option<EncodedInput>,
     /// The capabilities that the last unsupported request of this run needs and the client lacks.

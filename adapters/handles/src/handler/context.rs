@@ -60,9 +60,10 @@ impl<S: fmt::Debug, H> fmt::Debug for Context<S, H> {
 
 /// Returns an event handler that passes each request to its handler. `state` is a value or an `Arc`.
 ///
-/// The event handler refuses a request for a tool, prompt or resource that the router does not have, as unknown. The
-/// event handler ignores other events. An application that needs other events, or has entries outside of the router,
-/// calls this event handler from an event handler of its own.
+/// If the router does not have the requested tool, prompt or resource, the event handler refuses the request with an
+/// error that says so. The event handler drops other events. The server responds to a dropped request with an error. An
+/// application that needs other events, or has entries outside of the router, calls this event handler from an event
+/// handler of its own.
 pub fn route<'r, S: Send + Sync + 'static, H: Clone>(
     router: &'r Router<'r, Context<S, H>>,
     state: impl Into<Arc<S>>,
@@ -73,7 +74,7 @@ pub fn route<'r, S: Send + Sync + 'static, H: Clone>(
         Some(Event::GetPrompt(request)) => request.unknown_prompt(),
         Some(Event::ReadResource(request)) => request.not_found(),
         Some(Event::Complete(request)) => request.error(-32602, "unknown prompt or resource template"),
-        // The server responds with an error to any other request.
+        // The server responds with an error to a request that is dropped here.
         _ => {}
     }
 }

@@ -25,9 +25,12 @@ impl HandlerRequest {
         HandlerRequest { link: responder.link().clone(), input: Arc::new(Mutex::new(InputState::new(input))) }
     }
 
-    /// If the handler requested input that the client has not sent, sends an `input_required` result. Otherwise calls
-    /// `respond`, which writes the handler's response. `respond` also gets the capabilities that the handler needs and
-    /// the client lacks.
+    /// Sends an `input_required` result if an input request of the handler has returned
+    /// [`RequestError::InputRequired`](crate::RequestError::InputRequired). If the call has become a task since then,
+    /// sends a failure instead.
+    ///
+    /// Otherwise calls `respond`, which writes the handler's response. `respond` also gets the capabilities that the
+    /// handler needs and the client lacks.
     pub fn respond(
         self,
         responder: Responder,

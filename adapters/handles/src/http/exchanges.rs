@@ -21,9 +21,9 @@ use super::sent_responses::SentResponses;
 use crate::client_settings::ClientSettings;
 use crate::http_failure::HttpFailure;
 
-/// Maximum number of exchanges, because an [`ExchangeId`] has 16 bits for the position of its exchange.
+/// Maximum number of exchanges. An [`ExchangeId`] has 16 bits for the position of its exchange.
 const MAX_EXCHANGES: usize = u16::MAX as usize;
-/// Number of additional exchanges: for responses, notifications, and the stream of the session.
+/// Number of exchanges besides those of requests in flight: for responses, notifications, and the session's stream.
 const SPARE_EXCHANGES: usize = 64;
 /// Time after the end of a session in which the server may refuse further requests of the session.
 const REFUSAL_TIME: Millis = Millis(1_000);
@@ -39,7 +39,7 @@ pub struct HttpExchanges {
     uri: Uri,
     http: HttpClient<'static, Vec<Exchange<'static>>>,
     /// Reports to handle before the reports of the HTTP library: the rest of a body, and the ends of requests that
-    /// cannot be sent.
+    /// cannot be sent or were aborted.
     reports: VecDeque<HttpReport>,
     /// The statuses with which the server refused requests, for exchanges that have not ended.
     refusals: HashMap<ExchangeId, HttpFailure>,
@@ -109,7 +109,8 @@ fn has_valid_headers(tool: Json<'_>) -> bool {
 }
 
 impl ClientSettings {
-    /// Adapts the settings to HTTP: messages instead of lines, and only tools with valid annotations.
+    /// Adapts the settings to HTTP: messages instead of lines, and only tools whose annotations `x-mcp-header` are
+    /// valid.
     pub fn use_http(&mut self) {
         self.message_mode = true;
         self.permits_tool = has_valid_headers;
@@ -190,8 +191,9 @@ impl HttpExchanges {
         action
     }
 
-    /// Returns the failure of the last closed stream, until [`step`](HttpExchanges::step) receives again. Returns
-    /// `None` if the stream closed without a failure.
+    /// Returns the failure of the stream that [`step`](HttpExchanges::step) has closed. The failure is kept until
+    /// `step` calls [`receive`](HttpExchanges::receive) again. Returns `None` if `step` closed no stream, or the stream
+    /// closed without a failure.
     #[must_use]
     pub fn failure(&self) -> Option<HttpFailure> {
         self.failure.clone()
@@ -401,7 +403,7 @@ fn has_advice(failure: &HttpFailure) -> bool {
 }
 
 /// Returns the text of the first line of a header field, or `None` if the field is missing. Joins all lines of
-/// `WWW-Authenticate`, because each line has further challenges.
+/// `WWW-Authenticate`, because each line can have further challenges.
 fn field_text(headers: &HeaderMap, name: &str) -> Option<String> {
     let mut lines = headers.get_all(name).iter().map(|line| String::from_utf8_lossy(line.as_bytes()));
     let first = lines.next()?.into_owned();

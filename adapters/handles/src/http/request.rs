@@ -9,7 +9,8 @@ use super::endpoint::HttpEndpoint;
 
 /// Maximum length of an encoded header field, in bytes.
 const LONGEST_FIELD: usize = 64 * 1024;
-/// The error text for an endpoint on another origin. Messages and credentials must not reach that origin.
+/// The error text for an endpoint that is invalid or on another origin. The client refuses such an endpoint, so that
+/// messages and credentials do not reach another origin.
 const FOREIGN_ENDPOINT: &str = "the server names an endpoint for messages on another origin";
 /// The default value of `User-Agent`: the name and the version of this library.
 const AGENT: &str = concat!("mcp-proto/", env!("CARGO_PKG_VERSION"));

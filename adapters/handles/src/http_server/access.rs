@@ -63,8 +63,9 @@ impl<'a> HttpAccess<'a> {
         self.config
     }
 
-    /// Makes the server compare the header fields `Mcp-Param-*` with the arguments of each call. The fields belong to
-    /// properties that the input schema of the tool marks with `x-mcp-header`.
+    /// Makes the server compare the header fields `Mcp-Param-*` with the arguments of each call of one of `tools`
+    /// (`2026-07-28`). The server refuses a call whose fields differ from its arguments. Such a field repeats an
+    /// argument that the input schema of the tool marks with `x-mcp-header`.
     #[must_use]
     pub fn check_parameters(mut self, tools: &'a Tools<'a>) -> HttpAccess<'a> {
         self.tools = Some(tools);
@@ -133,10 +134,10 @@ impl<'a> HttpAccess<'a> {
         self
     }
 
-    /// Sets the user of the following requests, or 0 for no user. Without effect after [`bearer`](HttpAccess::bearer) or
-    /// [`authorize`](HttpAccess::authorize), which identify the user of each request.
+    /// Sets the user of the following requests, or 0 for no user. The method has no effect together with
+    /// [`bearer`](HttpAccess::bearer) or [`authorize`](HttpAccess::authorize), which identify the user of each request.
     ///
-    /// An adapter calls this method before each request whose user a layer in front of the server has authenticated.
+    /// An adapter calls this method before each request if a layer in front of the server authenticates the users.
     pub fn set_user(&mut self, user: u64) {
         self.user = user;
     }

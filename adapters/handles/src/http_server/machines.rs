@@ -9,7 +9,7 @@ use mcp_proto_http::server::{ExchangeId, HttpServer, Policy, Slots, Step};
 use super::HttpAccess;
 use crate::server_shared::{ServerShared, Sessions};
 
-/// Maximum size of the bodies that wait for the core server, as a number of bodies of maximum length.
+/// Maximum size of the bodies that are incomplete or wait for the core server, as a number of bodies of maximum length.
 const WAITING_BODIES: usize = 16;
 /// Maximum size of the unread output of all exchanges, as a number of responses of maximum length.
 const UNREAD_RESPONSES: usize = 4;
@@ -64,12 +64,13 @@ impl<'i> HttpMachines<'i> {
             match self.http.poll(&mut self.server, now) {
                 Step::Event => {
                     let handle = || commands.handle_event(&mut self.server, &mut on_event);
-                    // The panic hook has already reported the panic. The core server responds to a dropped request.
+                    // The panic hook of the process has already reported the panic. The core server responds to a
+                    // dropped request.
                     if catch_unwind(AssertUnwindSafe(handle)).is_err() {
                         commands.drop_record();
                     }
-                    // The handler may have worked for long. With the current time, the server extends a timeout that
-                    // has expired meanwhile.
+                    // The handler may have worked for long. With the current time, the server extends the timeout of
+                    // a request to the client if the timeout has expired meanwhile: the response may be unread.
                     now = commands.now();
                 }
                 Step::Output(exchange) => on_output(exchange),
@@ -125,7 +126,7 @@ impl<P: Policy> Sessions for HttpServer<'_, P> {
     }
 
     fn release_connection(&mut self, server: &mut Server<'_>, ticket: Ticket) {
-        // `false` means that the client cannot connect again. The connection then stays open.
+        // `false` means that the connection stays open, for example because the client would not connect again.
         let _ = HttpServer::release_connection(self, server, ticket);
     }
 

@@ -6,8 +6,8 @@ use super::{MAX_QUEUED_COMMANDS, ServerShared, Sessions, State};
 use crate::server_command::{Delivery, ServerCommand};
 
 impl ServerShared {
-    /// Applies queued commands while the transmit buffer has space. Returns whether a command was applied, at least
-    /// in part.
+    /// Applies queued commands until one must wait, for example for space in the transmit buffer. Returns whether a
+    /// command was applied, at least in part.
     pub(super) fn apply_commands(&self, server: &mut Server<'_>, sessions: &mut dyn Sessions) -> bool {
         let (mut is_new, mut paused) = (false, Vec::new());
         // The number of iterations is fixed, so that a fast sender cannot starve the event loop. Later commands wake
@@ -57,11 +57,12 @@ impl State {
         urgent > 0
     }
 
-    /// Returns whether a sender of a notification or a request may queue its command: if the queue has space, or the
-    /// connection is closed. Also returns `true` if a chunk writer is idle, and the transport has one session.
+    /// Returns whether a sender of a notification or a request may queue its command now. Returns `true` if the queue
+    /// has space, or the connection is closed. Also returns `true` if a chunk writer is idle, and the transport has one
+    /// session.
     ///
-    /// With one session, the queue is blocked until the open response ends. The task of an idle writer may be the
-    /// sender, so the sender must not wait for the end of this response.
+    /// With one session, the open chunked response blocks the queue until the response ends. The task that owns the
+    /// idle writer may be the sender, so the sender must not wait for the end of this response.
     pub(super) fn may_send(&self, has_sessions: bool) -> bool {
         let awaits_writer = self.idle_writers > 0 && !has_sessions;
         self.commands.len() < MAX_QUEUED_COMMANDS || awaits_writer || self.is_closed

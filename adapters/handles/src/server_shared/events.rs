@@ -15,7 +15,8 @@ use crate::signal::lock;
 
 impl ServerShared {
     /// Passes the next event of the server to the handler, unless a hook refuses the request of the event. Returns
-    /// `true` if the event ends deferred requests without a response of the handler.
+    /// `true` for an event that cancels deferred requests: a cancellation, an expired timeout, or a restart of the
+    /// session.
     pub fn handle_event(&self, server: &mut Server<'_>, handler: impl FnOnce(Event<'_>)) -> bool {
         if self.is_observed() {
             // Discard the status of an earlier response, which would otherwise count for this request.

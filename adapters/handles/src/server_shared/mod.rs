@@ -57,15 +57,15 @@ pub struct ServerShared {
     wake: Wake,
     clock: Box<dyn Fn() -> Millis + Send + Sync>,
     limit: usize,
-    /// Whether the transport has many sessions. An unfinished chunked response then blocks no other message, and a
-    /// message to a client, except a change notification, must name the request to which the message belongs.
+    /// Whether the transport has many sessions. If so, an unfinished chunked response blocks no other message. Each
+    /// message to a client, except a change notification, must then name the request to which the message belongs.
     pub(crate) has_sessions: bool,
     /// The thread that runs the event loop now, or `None` if the thread is unknown. Methods that this thread calls
     /// never wait.
     owner: Mutex<Option<ThreadId>>,
     hooks: Hooks,
-    /// The record of the request that the handler receives. `None` after the handler has returned, or has deferred the
-    /// request.
+    /// The record of the request that the handler is handling, if a hook or a subscriber of spans observes the request.
+    /// `None` after the handler has returned, or has deferred the request.
     current: Mutex<Option<Box<RequestRecord>>>,
 }
 
@@ -84,7 +84,7 @@ struct State {
     running: usize,
     /// Number of chunk writers without a write in progress.
     idle_writers: usize,
-    /// A requested shutdown that has not started. The inner value is the time limit; `None` means the server's grace
+    /// A requested shutdown that has not started. The inner value is the time limit, or `None` for the server's grace
     /// period.
     shutdown: Option<Option<Duration>>,
     shutdown_deadline: Option<Millis>,
@@ -132,7 +132,7 @@ pub trait Sessions {
     /// request.
     fn release_connection(&mut self, server: &mut Server<'_>, ticket: Ticket);
 
-    /// Notifies all clients that a list or a resource has changed.
+    /// Notifies the clients of all sessions that a list or a resource has changed: see [`Server::changed`].
     fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>);
 }
 
@@ -156,7 +156,7 @@ impl ServerShared {
     ///
     /// `wake` must make the event loop call [`process_commands`](ServerShared::process_commands). `clock` returns the
     /// time with which the event loop polls the server. `owner` is the thread of the event loop, if it is known: methods
-    /// that this thread calls never wait. The hooks observe every request that reaches the handler.
+    /// that this thread calls never wait. The event loop calls the hooks before and after each request for the handler.
     #[must_use]
     pub fn new(
         wake: Wake,
@@ -238,7 +238,7 @@ impl ServerShared {
             return None;
         };
         let (client, user) = ((request.revision(), request.client()), request.user());
-        // The time of the last poll may lag behind, and the handler may have worked for long before this call.
+        // The timeout starts now, not at the last poll: the handler may have worked for long since then.
         match DeferRequest::defer(request, self.now(), time.map(Millis::from)) {
             Ok(ticket) => {
                 let record = if self.is_observed() { lock(&self.current).take() } else { None };
@@ -305,7 +305,8 @@ impl ServerShared {
         self.push(command);
     }
 
-    /// Notifies all clients that a list or a resource has changed. Never waits.
+    /// Reports to all clients that a list or a resource has changed: see [`Server::changed`]. Never waits. Has no
+    /// effect if the connection is closed.
     pub fn changed(&self, change: Change<'_>) {
         self.state.with(|state| {
             if !state.is_closed {
@@ -348,7 +349,7 @@ impl ServerShared {
         self.state.update(|_| {});
     }
 
-    /// Applies queued commands to the server while the transmit buffer has space.
+    /// Applies queued commands to the server until one must wait, for example for space in the transmit buffer.
     ///
     /// Call this method after every event, after a wake-up, and at the returned time. At this time,
     /// [`is_overdue`](ServerShared::is_overdue) returns `true`. Returns `None` if no shutdown has a time limit.
@@ -358,7 +359,8 @@ impl ServerShared {
         if self.has_work() { self.process_pending(server, &mut OneSession, now).1 } else { None }
     }
 
-    /// Returns whether [`process_commands`](ServerShared::process_commands) has work, which may set deadlines.
+    /// Returns whether [`process_commands`](ServerShared::process_commands) has work. This work may set deadlines, so
+    /// the caller should pass the current time to that method.
     #[must_use]
     pub fn has_work(&self) -> bool {
         self.has_work.load(Ordering::Relaxed)
@@ -438,7 +440,8 @@ impl Drop for RequestPermit {
     }
 }
 
-/// A guard that marks the server's connection as closed on drop. The guard cancels every task and ends every wait.
+/// A guard that marks the server's connection as closed on drop. The drop cancels every deferred request and ends every
+/// wait.
 #[derive(Debug)]
 pub struct ServerCloseGuard(Arc<ServerShared>);
 

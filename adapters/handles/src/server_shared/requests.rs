@@ -16,7 +16,8 @@ impl ServerShared {
     /// Only the handshake era has such requests.
     ///
     /// # Errors
-    /// See [`RequestError`]. The error is [`RequestError::Invalid`] if the transport has many sessions.
+    /// See [`RequestError`]. The error is [`RequestError::Invalid`] if the transport has many sessions, or on the
+    /// thread of the event loop.
     pub fn request<'d>(
         &'d self,
         input: &dyn Input,

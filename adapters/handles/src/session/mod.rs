@@ -42,8 +42,8 @@ pub(crate) const MAX_SERVER_REQUESTS: usize = 32;
 /// }
 /// ```
 ///
-/// Dropping the session completes every pending request with [`CallError::Closed`]. Exception: a call that waits for
-/// the new list of tools fails with the server's error.
+/// Dropping the session completes every pending request with [`CallError::Closed`]. Exception: a call whose header
+/// fields the server has refused waits until the tools are listed again. Such a call fails with the server's error.
 pub struct ClientSession {
     pub(crate) shared: Arc<ClientShared>,
     /// Passes requests of the server to the application. `None` if the application handles no requests.
@@ -54,7 +54,8 @@ pub struct ClientSession {
     unsent_deadline: Option<Millis>,
     /// Whether unsent messages wait for space in the transmit buffer or for a new connection.
     pub(crate) is_blocked: bool,
-    /// Whether the handshake of the first connection, or of the next connection after a loss, is not complete.
+    /// Whether the handshake of the first connection, or of the next connection after a loss, is not complete. Also set
+    /// when the server has ended the session over HTTP.
     pub(crate) is_connecting: bool,
     pub(crate) was_lost: bool,
     /// The settings with which the owner replaces a lost connection. `None` if the owner replaces no connection.
@@ -239,8 +240,8 @@ impl ClientSession {
         }
     }
 
-    /// Removes unsent requests that were cancelled or have expired. The state machine tracks the timeouts of sent
-    /// requests.
+    /// Fails the unsent requests that have expired, and removes all unsent requests that have ended. Does nothing
+    /// before the earliest time at which a request may expire. The state machine tracks the timeouts of sent requests.
     fn remove_expired(&mut self, now: Millis) {
         // The queue can be long, so it is searched only when a request may have expired.
         if self.unsent_deadline.is_none_or(|at| at > now) {
@@ -316,7 +317,8 @@ impl ClientSession {
         false
     }
 
-    /// Passes an event to its request, subscription or notification queue.
+    /// Handles an event: updates or completes its request, passes a server request to the application, or pushes a
+    /// notification to the queues.
     fn dispatch(&mut self, event: Event<'_>, longest_line: usize) {
         let notification = match event {
             Event::Response(response) => {

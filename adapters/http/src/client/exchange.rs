@@ -97,8 +97,8 @@ pub struct Exchange<'b> {
     pub(super) cancelled: Option<ExchangeId>,
     /// The number of reconnections since the last event, or since the server has accepted a resumption of a request.
     pub(super) attempts: u8,
-    /// The time in the field `Retry-After` of the last response. Zero if the field is missing, or the request
-    /// succeeded.
+    /// The time in the field `Retry-After` of the last response. Zero if the field is missing or has no number of
+    /// seconds, or if the request succeeded.
     pub(super) retry_after: Millis,
     /// The length of the stored `initialize`, which the client sends again if it falls back to HTTP+SSE.
     stored: usize,
@@ -224,7 +224,8 @@ impl<'b> Exchange<'b> {
     }
 
     /// Prepares for a stream of events. A resumed stream keeps its last event id. If a request owns the stream, all
-    /// resumptions are available again, because a server may close the stream after each interval, without an event.
+    /// resumptions are available again, because a server may close the stream after each interval of polling, even
+    /// without an event.
     pub(super) fn begin_events(&mut self) {
         match &mut self.memory {
             Memory::Events(decoder) => {
@@ -240,7 +241,7 @@ impl<'b> Exchange<'b> {
 
     /// Starts the time limit of an exchange that sends a notification or a response, unless the limit has started. The
     /// limit includes the body of the HTTP response. For a request of HTTP+SSE, limits only the body of the HTTP
-    /// response. Has no effect on other requests, because their timeouts end their exchanges.
+    /// response. Has no effect on other exchanges. For other requests, their timeouts end the exchanges.
     pub(super) fn limit(&mut self, now: Millis) {
         const MAX_TIME: Millis = Millis::seconds(30);
         let is_limited = match self.purpose {

@@ -102,8 +102,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         }
     }
 
-    /// Closes the event stream of HTTP+SSE, and frees the `initialize` that is not yet repeated. If the stream was
-    /// already requested, the next call of [`HttpClient::poll`] returns its exchange, so that the caller closes the
+    /// Closes the event stream of HTTP+SSE, and frees the exchange of an `initialize` that is not yet repeated. If the
+    /// stream was already requested, [`HttpClient::poll`] then returns its exchange, so that the caller closes the
     /// connection.
     pub(super) fn close_legacy_stream(&mut self) {
         (self.session, self.is_legacy) = (SessionId::NONE, false);

@@ -313,7 +313,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         }
     }
 
-    /// Opens the event stream of the session if listening is enabled, the session has an id, and an exchange is free.
+    /// Opens the event stream of the session if listening is enabled, the session has an id, and
+    /// [`start`](HttpClient::start) finds an exchange.
     fn listen(&mut self, at: Millis) {
         if self.listens && self.session().is_some() {
             self.start(Purpose::Listen, Progress::Due(at));

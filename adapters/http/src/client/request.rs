@@ -164,7 +164,7 @@ fn parameter_field(
     Ok(())
 }
 
-/// Returns the revision in `_meta` of a request's parameters. Returns `None` if there is no revision, as in the
+/// Returns the revision in `_meta` of a message's parameters. Returns `None` if there is no revision, as in the
 /// handshake era.
 pub(super) fn stateless_version(message: Message<'_>) -> Option<Str<'_>> {
     let [meta] = message.pick_params(["_meta"]);

@@ -69,7 +69,7 @@ pub enum Finish<'m> {
     /// The stream has ended. Pass its id to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed): if its
     /// request has no response, the request fails.
     Closed(StreamId),
-    /// The cancellation is sent: close the HTTP exchange of the cancelled request.
+    /// The exchange that sent a cancellation has ended: close the HTTP exchange of the cancelled request.
     Close(ExchangeId),
     /// The stream of HTTP+SSE has ended, which ends the session: see [`Head::SessionLost`].
     SessionLost,
@@ -136,7 +136,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         // The server may resume the stream later, so the exchange keeps the last event id.
         let is_postponed = found.is_resumed() && matches!(status, 408 | 425 | 429 | 500..);
         if purpose == Purpose::Listen && !is_postponed && matches!(status, 400 | 402 | 404..500) {
-            // The server refuses the last event id, so the next request opens a new stream.
+            // The server may have refused the last event id, so the next request opens a new stream.
             found.clear_memory();
         }
         if purpose == Purpose::Initialize && is_success {

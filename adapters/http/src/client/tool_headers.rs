@@ -188,7 +188,7 @@ impl<'b> ToolHeaders<'b> {
         self.push(tool)?;
         self.push(parameter.name)?;
         parameter.path.keys.iter().flatten().try_for_each(|key| self.push(*key))?;
-        // An empty part ends the record. No other part is empty, because `push` refuses empty keys.
+        // An empty part ends the record. No other part is empty, because `push` refuses empty texts.
         self.push_length(0)
     }
 

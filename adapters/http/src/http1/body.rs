@@ -49,7 +49,7 @@ enum State {
 pub struct BodyPiece<'i> {
     /// Number of bytes that the decoder has consumed, including `data`.
     pub consumed: usize,
-    /// A piece of the body. May be empty while the input has only framing.
+    /// A piece of the body. Empty if the consumed bytes are only framing.
     pub data: &'i [u8],
 }
 

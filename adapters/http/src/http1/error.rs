@@ -10,7 +10,7 @@ use mcp_proto::WriteText;
 /// client closes the connection; a gateway also responds with status 502.
 ///
 /// The displayed text names the defective element and the reason, for example `Host: missing`. The text contains no
-/// byte of the peer.
+/// byte that the peer sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttpError {
     status: u16,

@@ -4,7 +4,8 @@ use crate::bytes::{rotate_right, write_at};
 use crate::http1::names::FieldName;
 use crate::http1::syntax::trim_end;
 
-/// Bytes in front of each entry: tag, length of the name, length of the value (two bytes, big endian).
+/// Length of the head of an entry: the tag of the [`FieldName`] and the length of the name (one byte each), then the
+/// length of the value (two bytes, big endian).
 const ENTRY_HEAD: usize = 4;
 
 /// Bytes between the values of a repeated field.
@@ -12,7 +13,7 @@ const SEPARATOR: &[u8] = b", ";
 
 /// The text of the start line, then one entry for each kept field.
 ///
-/// Only a field `mcp-param-*` stores a name: the part after the prefix, in lower case.
+/// Only the entry of a field `mcp-param-*` contains a name: the part after the prefix, in lower case.
 #[derive(Debug)]
 pub(super) struct FieldBuffer<'b> {
     bytes: &'b mut [u8],
@@ -101,7 +102,8 @@ impl<'b> FieldBuffer<'b> {
         self.length = self.last;
     }
 
-    /// Appends the value of the last entry to the first entry with the same name, after a comma.
+    /// Moves the value of the last entry to the end of the first entry with the same name, after a [`SEPARATOR`]. The
+    /// last entry is removed. The caller checks that there is an earlier entry with this name.
     pub(super) fn join_last(&mut self) -> Result<(), Full> {
         let Some((last, _)) = self.entry(self.last) else { return Ok(()) };
         let Some((offset, first)) = self.find_entry(last.tag, last.name) else { return Ok(()) };

@@ -74,8 +74,9 @@ impl<'b> FieldSection<'b> {
         }
     }
 
-    /// Closes the entry, and merges it with an earlier field of the same name. Fails if the field must not be
-    /// repeated.
+    /// Closes the open entry. If an earlier entry has the same name, joins the values of a list, and drops an equal
+    /// value of a field that may be repeated. Fails for any other repeated field, and for a name or value that is too
+    /// long.
     fn line_end(&mut self) -> Result<(), HttpError> {
         let Some(field) = self.field.take() else { return Ok(()) };
         self.buffer.close().map_err(|Full| full(field))?;

@@ -40,7 +40,7 @@ const CONTENT_LENGTH: &str = "Content-Length";
 const TRANSFER_ENCODING: &str = "Transfer-Encoding";
 
 /// Returns the framing that the fields announce, or `None` if the fields announce no framing. Fails if the fields are
-/// invalid or contradict each other.
+/// invalid, contradict each other, or announce a coding other than `chunked`.
 pub(super) fn announced(
     fields: &FieldBuffer<'_>,
     version: HttpVersion,

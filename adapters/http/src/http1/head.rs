@@ -24,7 +24,7 @@ pub(super) trait StartLine: Default {
     /// Returns the error of a head that reaches its limit in this line.
     fn too_long(&self) -> HttpError;
 
-    /// Checks the complete head.
+    /// Checks the complete head, and stores the framing of its body.
     fn validate(&mut self, fields: &FieldBuffer<'_>) -> Result<(), HttpError>;
 }
 
@@ -67,7 +67,8 @@ impl<'b, L: StartLine> HeadDecoder<'b, L> {
         (self.line, self.stage, self.remaining) = (L::default(), Stage::StartLine, self.limit);
     }
 
-    /// Returns whether no byte of a head has arrived. Empty lines in front of the head do not count.
+    /// Returns whether no byte of a request head has arrived. Empty lines in front of the head do not count. Only
+    /// for request heads: the buffer stores no text of a status line.
     pub(super) fn is_idle(&self) -> bool {
         matches!(self.stage, Stage::StartLine) && self.section.buffer.start_line().is_empty()
     }

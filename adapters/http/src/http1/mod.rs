@@ -5,8 +5,8 @@
 //! the requests of a pipeline in order (RFC 9112, section 9.3.2).
 //!
 //! A head keeps only the parts that MCP needs: the method and target of a request, and about a dozen fields. The caller
-//! lends a buffer for these parts. The buffer needs 300 bytes, and more for long tokens in `Authorization`. Other
-//! fields, such as those of a browser, take no space.
+//! lends a buffer for these parts. A buffer of 300 bytes suffices for a typical head. A long target or a long
+//! token in `Authorization` takes more. Other fields, such as those of a browser, take no space.
 //!
 //! | part | type | RFC 9112 |
 //! |---|---|---|
@@ -19,10 +19,13 @@
 //! # Strictness
 //!
 //! If two parsers read one message differently, an attacker can smuggle a request past the first parser: see RFC 9112,
-//! section 11.2. So this parser rejects input that the RFC permits it to reject: LF without CR, line folding, white
-//! space before a colon, and control characters. The parser also rejects a head with both `Content-Length` and
-//! `Transfer-Encoding`, and codings other than `chunked`. A kept field must not be repeated unless its value is a list.
-//! Only `Content-Length` and the fields of a response may be repeated with an equal value.
+//! section 11.2. So the parsers reject the following input, even where the RFC permits tolerance: LF without CR, line
+//! folding, white space before a colon, and control characters other than tabs. The parsers also reject a head with
+//! both `Content-Length` and `Transfer-Encoding`, and codings other than `chunked`. These two rules do not apply to a
+//! response whose status excludes a body, such as 204.
+//!
+//! A kept field may be repeated if its value is a list. `Content-Length`, and each kept field of a response, may also
+//! be repeated with an equal value. Any other repetition of a kept field is an error.
 //!
 //! ```
 //! use mcp_proto_http::HeaderFields;

@@ -18,7 +18,7 @@ pub(super) enum FieldName {
     McpMethod,
     McpName,
     LastEventId,
-    /// Every field whose name begins with `mcp-param-`.
+    /// Every field whose name consists of `mcp-param-` and a suffix.
     McpParam,
     RetryAfter,
     WwwAuthenticate,
@@ -43,7 +43,7 @@ pub(super) struct Row {
     pub(super) shown: &'static str,
     in_requests: bool,
     in_responses: bool,
-    /// Whether the value is a list. If so, repeated fields are joined (RFC 9110, section 5.3).
+    /// Whether the value is a list. If so, the values of repeated fields are joined (RFC 9110, section 5.3).
     pub(super) is_list: bool,
 }
 
@@ -147,7 +147,7 @@ impl NameMatcher {
         let end = start.saturating_add(piece.len());
         let first = piece.first().map(u8::to_ascii_lowercase);
         self.retain(|row| {
-            // Most names differ in their first byte.
+            // A fast check first: most names already differ in the first byte of the piece.
             if row.name.as_bytes().get(start).copied() != first && row.field != FieldName::McpParam {
                 return false;
             }

@@ -10,9 +10,9 @@ use crate::http1::{BodyFraming, HttpError, HttpVersion};
 
 /// Incremental parser of a request head, for a server.
 ///
-/// The lent buffer holds the method, the target, and the fields of [`RequestHead`]. Each field takes four bytes and
-/// its value, and a field `Mcp-Param-*` also the rest of its name. If the buffer is too small, the error has status
-/// 414, 431 or 501.
+/// The lent buffer holds the method, the target, and the fields of [`RequestHead`]. Each field takes four bytes
+/// plus the length of its value. A field `Mcp-Param-*` also takes the length of the rest of its name. If the buffer is
+/// too small, the error has status 414, 431 or 501.
 #[derive(Debug)]
 pub struct RequestDecoder<'b> {
     head: HeadDecoder<'b, RequestLine>,
@@ -40,8 +40,8 @@ impl<'b> RequestDecoder<'b> {
     ///
     /// # Errors
     ///
-    /// The request is invalid or too large. Every later call returns the same error until
-    /// [`reset`](RequestDecoder::reset).
+    /// The head is invalid or too large, or requires a part of HTTP that the decoder does not support. Every later call
+    /// returns the same error until [`reset`](RequestDecoder::reset).
     pub fn feed(&mut self, input: &[u8]) -> Result<usize, HttpError> {
         self.head.feed(input)
     }
@@ -68,7 +68,8 @@ impl<'b> RequestDecoder<'b> {
 ///
 /// The [`HeaderFields`] are the fields that a server for MCP needs: `host`, `origin`, `content-type`, `accept`,
 /// `content-length`, `transfer-encoding`, `connection`, `expect`, `authorization`, `mcp-session-id`,
-/// `mcp-protocol-version`, `mcp-method`, `mcp-name`, `last-event-id`, and `mcp-param-*`. Repeated lists are joined.
+/// `mcp-protocol-version`, `mcp-method`, `mcp-name`, `last-event-id`, and `mcp-param-*`. The
+/// values of a repeated list are joined.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestHead<'a> {
     line: &'a RequestLine,
@@ -88,7 +89,8 @@ impl<'a> RequestHead<'a> {
         self.line.target(self.fields)
     }
 
-    /// Returns the path of the target, without the query and without percent-decoding.
+    /// Returns the path of the target, without the query and without percent-decoding. Returns `/` if the target is a
+    /// URI without a path.
     #[must_use]
     pub fn path(&self) -> &'a str {
         self.path_and_query().0

@@ -40,8 +40,8 @@ impl<'b> ResponseDecoder<'b> {
     ///
     /// # Errors
     ///
-    /// The response is invalid or too large. Every later call returns the same error until
-    /// [`reset`](ResponseDecoder::reset).
+    /// The head is invalid or too large, or requires a part of HTTP that the decoder does not support. Every later call
+    /// returns the same error until [`reset`](ResponseDecoder::reset).
     pub fn feed(&mut self, input: &[u8]) -> Result<usize, HttpError> {
         self.head.feed(input)
     }
@@ -62,7 +62,7 @@ impl<'b> ResponseDecoder<'b> {
 ///
 /// The [`HeaderFields`] are the fields that a client for MCP needs: `content-type`, `content-length`,
 /// `transfer-encoding`, `connection`, `mcp-session-id`, `mcp-protocol-version`, `retry-after`, `www-authenticate`, and
-/// `allow`. Repeated lists are joined.
+/// `allow`. The values of a repeated list are joined.
 #[derive(Debug, Clone, Copy)]
 pub struct ResponseHead<'a> {
     line: &'a StatusLine,
@@ -78,7 +78,7 @@ impl ResponseHead<'_> {
 
     /// Returns whether another response to the same request follows (RFC 9110, section 15.2).
     ///
-    /// Status 101 is not an interim response, because it ends HTTP on the connection.
+    /// Status 101 does not count as interim, because the connection no longer carries HTTP after this status.
     #[must_use]
     pub fn is_interim(&self) -> bool {
         matches!(self.line.status, 100 | 102..=199)

@@ -40,7 +40,8 @@ pub(super) fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(trim).filter(|element| !element.is_empty())
 }
 
-/// Returns the value of a decimal number. A number beyond `u64` saturates. Returns `None` unless all bytes are digits.
+/// Returns the value of a decimal number. A number beyond `u64` saturates. Returns `None` if there is no byte, or if a
+/// byte is not a digit.
 pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;

@@ -76,7 +76,7 @@ impl<'b> HeadWriter<'b> {
         self.field("Content-Length", bytes)
     }
 
-    /// Announces a chunked body (RFC 9112, section 7.1). The peer must speak HTTP/1.1.
+    /// Announces a chunked body (RFC 9112, section 7.1). Call this method only if the peer supports HTTP/1.1.
     pub fn chunked(self) -> HeadWriter<'b> {
         self.field("Transfer-Encoding", "chunked")
     }

@@ -13,7 +13,7 @@ pub enum Verdict {
     /// The request is allowed. A session belongs to the `user` that created it, and so does a task. Handlers and hooks
     /// get the `user`: see [`HttpServer::user`](super::HttpServer::user).
     Allow {
-        /// A number that identifies the user, such as the key of a database, or a keyed hash of the subject. 0 stands
+        /// A number that identifies the user, such as the key in a database, or a keyed hash of the subject. 0 stands
         /// for no user.
         user: u64,
     },
@@ -28,7 +28,7 @@ pub enum Verdict {
 
 /// The value of `WWW-Authenticate`.
 ///
-/// The value is a constant, or a `String` with the feature `alloc`.
+/// The value is a constant. With the feature `alloc`, the value can also be a `String`.
 ///
 /// ```
 /// use mcp_proto_http::server::Challenge;
@@ -93,7 +93,7 @@ impl RequestHead<'_> {
     /// Returns the position of the request's bearer token in `tokens`, counted from 1. See RFC 6750, section 2.1.
     ///
     /// Returns `None` if the request has no bearer token, if the token is empty or not in `tokens`, or if the field
-    /// `Authorization` occurs twice. The comparison takes the same time for all tokens of the same length. So the time
+    /// `Authorization` is repeated. The comparison takes the same time for all tokens of the same length. So the time
     /// of a response reveals no byte of a token in `tokens`.
     ///
     /// ```

@@ -32,8 +32,9 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Starts an exchange for a request with this head.
     ///
     /// # Errors
-    /// The head breaks a rule, the request is not authorized, or no memory is free. The refusal is the whole response.
-    /// The transport need not read the body, and may close the connection.
+    /// The head breaks a rule, the request is not authorized, its session or event stream does not exist, or no slot or
+    /// memory is free. The refusal is the whole response. The transport need not read the body, and may close the
+    /// connection.
     #[inline(never)]
     pub fn begin(&mut self, head: &RequestHead<'_>, now: Millis) -> Result<ExchangeId, Refusal> {
         self.now = self.now.max(now);
@@ -57,7 +58,7 @@ impl<P: Policy> HttpServer<'_, P> {
             match endpoint(self.config, head) {
                 Some(Endpoint::LegacyEvents) => return self.begin_legacy_stream(user),
                 Some(Endpoint::LegacyMessages) => return self.begin_legacy_message(head, user),
-                // The version of a POST depends on its body.
+                // The version of a POST depends on its body, so only the other methods are checked here.
                 Some(Endpoint::Mcp) | None if head.method != Method::Post => {
                     handshake_revision(self.config, head)?;
                 }
@@ -75,7 +76,7 @@ impl<P: Policy> HttpServer<'_, P> {
 
     /// Returns the session that the head names. Fails if this session does not exist, or belongs to another user.
     ///
-    /// A request of 2026-07-28 names no session, and neither does a request in a [`SessionMode`] without session ids.
+    /// Ignores `Mcp-Session-Id` if the head names 2026-07-28, and in a [`SessionMode`] without session ids.
     fn named_session(&self, head: &RequestHead<'_>, user: u64) -> Result<NamedSession, Refusal> {
         if !P::HANDSHAKE {
             return Ok(NamedSession::None);
@@ -129,9 +130,9 @@ impl<P: Policy> HttpServer<'_, P> {
         Refusal { detail, ..Refusal::new(503, code::INTERNAL_ERROR, reason) }
     }
 
-    /// Returns whether another event stream that no call opens is allowed. The number of such streams has a
-    /// [limit](HttpServer::event_streams), and the streams must leave the [`reserved`](super::HttpLimits::reserved)
-    /// exchanges to calls.
+    /// Returns whether one more event stream without a call may open: the stream of a subscription or of a session. The
+    /// number of these streams has a [limit](HttpServer::event_streams). The streams also never take the
+    /// [`reserved`](super::HttpLimits::reserved) exchanges, which stay free for calls.
     pub(super) fn may_listen(&self) -> bool {
         let limit = self.exchanges.limit().saturating_sub(self.config.limits.reserved);
         self.exchanges.listening < limit.min(self.max_event_streams)
@@ -167,7 +168,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Handles a GET in a session. If the server has a replay buffer and the head has `Last-Event-ID`, resumes the
-    /// stream of that event. Otherwise opens the general stream of the session. Fails if too many event streams are
+    /// stream of that event. Otherwise opens a general stream of the session. Fails if too many event streams are
     /// open, if no exchange is free, or if the stream cannot resume.
     fn begin_stream(&mut self, head: &RequestHead<'_>, key: SessionKey) -> Result<ExchangeId, Refusal> {
         if let Some(last) = head.field("last-event-id").filter(|_| self.has_replay()) {

@@ -61,7 +61,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Writes a piece of a body at an offset of `part`, or of a new part if `part` is [`NO_PART`]. Returns the part. If
-    /// no part is free, refuses the request with this id, if known, and returns `None`.
+    /// no part is free, refuses the request and returns `None`. `id` is the id of the request, if known.
     fn store(&mut self, index: u16, part: u16, at: usize, bytes: &[u8], id: Option<&[u8]>) -> Option<u16> {
         let part = if part == NO_PART { self.bodies.take() } else { Some(part) };
         let Some(part) = part else {
@@ -118,8 +118,9 @@ impl<P: Policy> HttpServer<'_, P> {
         self.exchanges.enqueue(index);
     }
 
-    /// Checks a complete body. Returns the message for the core server, or `None` if the exchange has its response.
-    // Not inlined, because its stack frame must not be live while the core server has the message.
+    /// Checks a complete body. Returns the message for the core server, or `None` if the exchange already has its
+    /// response.
+    // Not inlined, so that its stack frame is not live while the core server gets the message.
     #[inline(never)]
     fn accept<'m>(
         &mut self,
@@ -138,7 +139,8 @@ impl<P: Policy> HttpServer<'_, P> {
             }
         };
         // Two kinds of notifications have no effect: `notifications/initialized` without a stored session, and all
-        // notifications of 2026-07-28. These notifications must not reach the session of another client.
+        // notifications of 2026-07-28. These notifications are not passed on, because the core server could apply
+        // them to the session of another client.
         let has_session = !checked.is_modern && self.mode() == SessionMode::Sessions;
         let has_no_effect = match checked.kind {
             BodyKind::Initialized => !has_session,

@@ -88,7 +88,7 @@ fn revision_named(name: &[u8]) -> Option<Revision> {
     Revision::ALL.into_iter().rev().find(|revision| revision.as_str().as_bytes() == name)
 }
 
-/// Returns whether the header field alone shows that the request belongs to `2026-07-28`.
+/// Returns whether the header field `MCP-Protocol-Version` alone shows that the request belongs to `2026-07-28`.
 pub(super) fn is_modern_head(head: &RequestHead<'_>) -> bool {
     header_revision(head).is_some_and(|revision| revision.era() == Era::Stateless)
 }

@@ -29,9 +29,9 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     /// event stream.
     ///
     /// For each client that reads slowly, the output memory must hold one piece. A piece is at most as long as the core
-    /// server's transmit buffer. A response in pieces is not stored for replay: if the client disconnects, the server
-    /// cancels the request. Has no effect together with [HTTP+SSE](super::HttpConfig::legacy), where all responses to a
-    /// client share one stream.
+    /// server's transmit buffer. A response in pieces is not stored for replay: if the client disconnects during
+    /// the response, the server cancels the request. Has no effect together with [HTTP+SSE](super::HttpConfig::legacy),
+    /// where all responses to a client share one stream.
     #[must_use]
     pub fn chunked_responses(mut self) -> HttpServer<'b, P> {
         self.piece_hook = Some(|http, step| {
@@ -47,7 +47,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
 }
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Moves a piece to its exchange. Returns `false` if there is no space for the piece yet.
+    /// Moves a piece to its exchange. Returns `false` if there is no space for the piece yet. Drops the piece and
+    /// returns `true` if the exchange has ended, the client has disconnected, or the piece can never fit.
     fn route_piece(&mut self, index: u16, piece: &[u8], is_last: bool) -> bool {
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         match slot.phase {

@@ -37,7 +37,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Refuses a request. `id` is the id of the request as JSON, or `None` if the id is unknown. If no space is free,
-    /// the response has no body. If the client has disconnected, only releases the exchange.
+    /// the response has no body. If the exchange is detached, only releases the exchange.
     pub(super) fn refuse(&mut self, index: u16, refusal: Refusal, id: Option<&[u8]>) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         if slot.phase == Phase::Detached {
@@ -58,14 +58,14 @@ impl<P: Policy> HttpServer<'_, P> {
         self.release_delivered(index);
     }
 
-    /// Begins an event stream as the response of an exchange. A new stream begins with a priming event if the revision
-    /// has priming events, the server stores sent events, and space is free.
+    /// Begins an event stream as the response of an exchange. A new stream for a POST begins with a priming event if
+    /// the revision has priming events, the server stores sent events, and space is free.
     pub(super) fn open_stream(&mut self, index: u16) {
         let has_replay = self.has_replay();
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         (slot.phase, slot.status, slot.media_type) = (Phase::Stream, 200, MediaType::EventStream);
         let has_space = self.pages.fits(&slot.output, EVENT_OVERHEAD);
-        // A resumed stream is primed already.
+        // A resumed stream of a POST already has a priming event.
         let is_primed = slot.events > 0;
         let primes = slot.flags.has(Flags::PRIMES) && has_replay && has_space && !is_primed;
         if primes {
@@ -115,7 +115,8 @@ impl<P: Policy> HttpServer<'_, P> {
             return self.push_event(index, data);
         }
         let listens = flags.has(Flags::LISTENS);
-        // If the notification that ends a stream is stored, a client that resumes the stream gets the notification.
+        // If the notification that ends a stream is stored, a client that resumes the stream gets the notification. So
+        // a stored notification does not count as dropped.
         if !listens || self.record_event(index, data).is_none() {
             self.sessions.count_dropped();
         }
@@ -154,8 +155,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Stores an event for replay, and returns its id. Returns `None` without replay, and in 2026-07-28 and HTTP+SSE,
-    /// which have no event ids.
+    /// Numbers an event, and returns its id. Stores the event for replay, unless the event is longer than the whole
+    /// replay buffer. Returns `None` without a replay buffer, and in 2026-07-28 and HTTP+SSE, which have no event ids.
     pub(super) fn record_event(&mut self, index: u16, data: &[u8]) -> Option<EventId> {
         if !self.has_replay() {
             return None;

@@ -20,7 +20,8 @@ impl Flags {
     pub(super) const TAKES_STREAM: Flags = Flags(32);
     /// The client accepts JSON.
     pub(super) const TAKES_JSON: Flags = Flags(64);
-    /// The stream of a GET: it carries messages of the session.
+    /// The exchange is a general stream, opened by a GET. It carries the messages of a session that belong to no
+    /// request.
     pub(super) const GENERAL: Flags = Flags(128);
     /// The exchange belongs to HTTP+SSE: a POST, or the stream of a session, which does not end with a response.
     pub(super) const LEGACY: Flags = Flags(256);
@@ -30,9 +31,9 @@ impl Flags {
     pub(super) const LISTENS: Flags = Flags(1024);
     /// The client closed the connection while the message was queued.
     pub(super) const DISCONNECTED: Flags = Flags(2048);
-    /// The request is `initialize`.
+    /// The request is `initialize`, and has no response yet. Not set in HTTP+SSE and in `2026-07-28`.
     pub(super) const INITIALIZE: Flags = Flags(4096);
-    /// The revision has priming events (since `2025-11-25`).
+    /// The request is a POST of a revision with priming events (`2025-11-25`).
     pub(super) const PRIMES: Flags = Flags(8192);
     /// The body is `notifications/cancelled`.
     pub(super) const CANCELS: Flags = Flags(16_384);

@@ -12,7 +12,8 @@ use super::slot_table::Slots;
 pub(super) const NONE: u16 = u16::MAX;
 
 /// Identifier of an exchange. The identifier of an ended exchange names another exchange only after 65,535 further
-/// exchanges or resumptions in the same slot.
+/// identifiers of the same slot. Each new exchange, each resumption and each
+/// [released connection](super::HttpServer::release_connection) takes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ExchangeId {
     pub(super) index: u16,
@@ -33,9 +34,10 @@ pub(super) enum Phase {
     Stream,
     /// The response is complete, and the transport still sends it.
     Ending,
-    /// The client has disconnected, and its request continues (handshake era).
+    /// The exchange has lost its connection, and its request continues (handshake era).
     Detached,
-    /// The client has disconnected, and the core server must be informed (`2026-07-28`, and chunked responses).
+    /// The exchange has lost its connection, and the end of its stream waits for the core server (`2026-07-28`, and
+    /// responses in pieces that have begun).
     Closing,
 }
 
@@ -71,8 +73,8 @@ pub struct ExchangeSlot {
 }
 
 impl ExchangeSlot {
-    /// Returns whether the exchange belongs to the handshake era and expects messages of the core server. An open
-    /// stream without a request counts.
+    /// Returns whether the exchange belongs to the handshake era and expects messages of the core server. The stream of
+    /// a GET counts, too.
     pub(super) fn is_handshake_request(&self) -> bool {
         let is_delivered = matches!(self.phase, Phase::Waiting | Phase::Stream | Phase::Detached);
         is_delivered && !self.flags.has(Flags::MODERN)
@@ -200,7 +202,8 @@ impl<'b> Exchanges<'b> {
         u16::try_from(found).ok()
     }
 
-    /// Takes a free slot, and grows the table if necessary. Returns `None` if all slots are taken.
+    /// Takes a free slot, and grows the table if necessary. Returns `None` if all slots are taken and the table cannot
+    /// grow.
     pub(super) fn take(&mut self, phase: Phase) -> Option<u16> {
         if self.free.first == NONE {
             let count = self.slots.grow(ExchangeSlot::EMPTY)?;
@@ -237,7 +240,8 @@ impl<'b> Exchanges<'b> {
         if slot.flags.has(Flags::LISTENS) {
             self.listening = self.listening.saturating_sub(1);
         }
-        // The slot stays in the list of exchanges with output until [`Exchanges::take_ready`] takes it out.
+        // A slot in the list of exchanges with output becomes free only when [`Exchanges::take_ready`] takes it out of
+        // that list.
         let is_ready = slot.flags.has(Flags::IS_READY);
         slot.phase = Phase::Free;
         slot.flags.keep(Flags::LISTED);

@@ -41,8 +41,9 @@ impl<P: Policy> HttpServer<'_, P> {
                 self.push_comment(index);
             }
             Phase::Stream | Phase::Ending => self.cut(index),
-            // While the core server has a request or its response, the slot stays taken: another exchange in the slot
-            // would get the response. A cancelled request gets no response.
+            // The slot stays taken while the core server has a request of the exchange, or has anything else to do,
+            // such as to send the response. Otherwise the next exchange in the slot could get this response. A
+            // cancelled request gets no response, so its exchange ends at the deadline.
             Phase::Detached
                 if P::HANDSHAKE && (server.request_id_on(stream).is_some() || !self.is_idle(server)) =>
             {

@@ -1,4 +1,4 @@
-//! Checks of a request head, in the order of two tables.
+//! Checks of a request head. Two tables list the checks in their order: before and after the authorization.
 
 use mcp_proto::rpc::code;
 

@@ -35,9 +35,9 @@ impl<P: Policy> HttpServer<'_, P> {
         self.sessions.held(session) > 0
     }
 
-    /// Moves held messages to the general stream of their session, as far as there is space. The messages become events
-    /// of that stream, so that the client can resume after each message. Has no effect if the exchange is not an open
-    /// general stream.
+    /// Moves held messages to the general stream of their session, until no space for output is free or the unread
+    /// output of the stream reaches its [limit](super::HttpLimits::stream). The messages become events of that stream,
+    /// so that the client can resume after each message. Has no effect if the exchange is not an open general stream.
     #[inline(never)]
     pub(super) fn send_held(&mut self, index: u16) {
         let mut from = self.replay.first();
@@ -68,8 +68,8 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Returns the number of dropped messages, at most 65,535. Only the cases below count.
     ///
     /// A notification or a request to the client is dropped if it is longer than the memory for output. If a client
-    /// reads too slowly, a notification of a call is dropped. A notification that ends any other stream is dropped if
-    /// the client cannot resume the stream.
+    /// reads too slowly, or no space for output is free, a notification of a call is dropped. Any other stream then
+    /// ends, and the notification is dropped if the client cannot resume the stream.
     ///
     /// If a session has no event stream, the [replay buffer](HttpServer::replay_buffer) holds a message for the
     /// session until the client opens a stream. The message is dropped if it does not fit into that buffer or into the
@@ -79,7 +79,8 @@ impl<P: Policy> HttpServer<'_, P> {
     /// A new event in a full replay buffer replaces the oldest events, so the held messages among them are dropped.
     ///
     /// These messages do not count: messages that the client or the configuration excludes, such as notifications with
-    /// [`json_only`](super::HttpConfig::json_only), and messages for an exchange that has ended.
+    /// [`json_only`](super::HttpConfig::json_only), messages for an exchange that has ended, and notifications of a
+    /// call after its [chunked](HttpServer::chunked_responses) response has begun.
     #[must_use]
     pub fn dropped_messages(&self) -> u16 {
         self.sessions.dropped()

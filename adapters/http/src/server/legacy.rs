@@ -1,4 +1,5 @@
-//! HTTP+SSE of 2024-11-05: an event stream that is the session, and an endpoint for its messages.
+//! HTTP+SSE of 2024-11-05: an event stream that lasts as long as its session, and an endpoint for the messages of the
+//! client.
 
 use mcp_proto::Millis;
 use mcp_proto::rpc::code;
@@ -30,8 +31,9 @@ impl<P: Policy> HttpServer<'_, P> {
         if !self.pages.fits(&Chain::EMPTY, paths.messages.len().saturating_add(EVENT_OVERHEAD)) {
             return Err(self.overloaded("all space for output is in use"));
         }
-        // If the table is full, end an idle session. The slot of this session stays taken until the core server has
-        // removed the session. Until then, the server refuses the request with 503, and the client tries again.
+        // If the table of sessions is full, and no session in it is ending yet, end an idle session. The slot of the
+        // idle session stays taken until the core server has removed the session. Until then, the server refuses the
+        // request with 503, and the client tries again.
         if self.sessions.is_full()
             && self.sessions.ending().is_none()
             && let Some(idle) = self.sessions.longest_idle()
@@ -62,7 +64,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Starts the exchange of a message. The response to the message goes to the stream of the session. Fails if the
-    /// query names no session with an open stream, or if no exchange is free.
+    /// query names no session of the user that has an open stream, or if no exchange is free.
     pub(super) fn begin_legacy_message(
         &mut self,
         head: &RequestHead<'_>,

@@ -87,11 +87,13 @@ pub struct HttpServer<'b, P> {
     /// Maximum number of event streams that no call has opened.
     max_event_streams: usize,
     now: Millis,
-    /// Exchange whose session is selected in the core server for the delivery of a message.
+    /// Exchange whose session is selected in the core server, for the delivery of its message or for
+    /// [`enter`](HttpServer::enter).
     selected: Option<u16>,
     /// Code of chunked responses, if the server offers them.
     piece_hook: Option<PieceHook<P>>,
-    /// Whether the amount of unread output of a chunked response has changed.
+    /// Whether a chunked response may have to be paused or resumed, because the amount of its unread output has
+    /// changed.
     has_new_pace: bool,
     /// Whether the core server has received a batch or a cancellation since the last check for cancelled requests.
     may_end_requests: bool,
@@ -101,9 +103,9 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     /// Creates a server with storage for exchanges and their output.
     ///
     /// The server divides `output` into pages of [`HttpLimits::page`] bytes. A page belongs to one exchange until the
-    /// transport has reported the bytes of the page as [sent](HttpServer::sent), or the exchange has ended. If a
-    /// response does not fit into all pages together, the client gets an error: status 500, or an event in an open
-    /// event stream.
+    /// transport has reported the bytes of the page as [sent](HttpServer::sent), or the exchange has ended or lost its
+    /// connection. If a response does not fit into all pages together, the client gets an error: status 500, or an
+    /// event in an open event stream.
     #[must_use]
     pub fn new(
         config: &'b HttpConfig<'b>,
@@ -133,7 +135,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     /// [`HttpLimits::reserved`].
     ///
     /// Each subscription also takes a slot for a request in the core server. If the core server has more slots than
-    /// this limit, calls always have slots.
+    /// this limit, subscriptions cannot take all of them.
     #[must_use]
     pub fn event_streams(mut self, limit: usize) -> Self {
         self.max_event_streams = limit;
@@ -175,7 +177,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
         self.config
     }
 
-    /// Returns the effective treatment of the handshake era.
+    /// Returns the configured session mode, or [`SessionMode::Off`] if [`Policy::HANDSHAKE`] is `false`.
     fn mode(&self) -> SessionMode {
         if P::HANDSHAKE { self.config.mode } else { SessionMode::Off }
     }

@@ -18,7 +18,7 @@ pub struct Output<'a> {
     pub head: Option<ResponseHead>,
     /// The next bytes of the body. More may follow.
     pub body: &'a [u8],
-    /// Whether the response is complete with these bytes.
+    /// Whether no output follows these bytes. The response is then complete, unless `is_cut` is also `true`.
     pub is_end: bool,
     /// Whether the exchange has ended for this client. If the response is incomplete, the transport must close the
     /// connection, or reset the stream of HTTP/2.
@@ -26,7 +26,8 @@ pub struct Output<'a> {
 }
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Returns the unsent output of an exchange. If the exchange has ended, `is_end` and `is_cut` are `true`.
+    /// Returns the unsent output of an exchange. If the exchange has ended for its client, `is_end` and `is_cut` are
+    /// `true`.
     #[must_use]
     pub fn output(&self, id: ExchangeId) -> Output<'_> {
         let none = Output { head: None, body: &[], is_end: false, is_cut: false };
@@ -99,7 +100,8 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Reports that the client has disconnected: the connection is closed, or the stream of HTTP/2 was reset.
     ///
     /// A request of `2026-07-28` is cancelled. A request of the handshake era continues, unless the core server has not
-    /// received it, or its response is [chunked](HttpServer::chunked_responses).
+    /// received it, or its response is [chunked](HttpServer::chunked_responses). The end of the event stream of
+    /// HTTP+SSE ends the session.
     pub fn close(&mut self, id: ExchangeId) {
         if self.exchanges.get(id).is_some() {
             self.disconnect(id.index);
@@ -109,10 +111,10 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Closes the connection of a deferred call, and keeps its event stream. The client connects again with
     /// `Last-Event-ID` after [`HttpTimes::retry`](super::HttpTimes::retry), so a long call needs no connection.
     ///
-    /// Returns `true` if the connection will close. Returns `false`, without an effect, if the call has ended or no
-    /// space for output is free. Also returns `false` if the server has no [replay buffer](HttpServer::replay_buffer),
-    /// if the client does not accept event streams, or if the call belongs to no session of `2025-11-25`. Clients of
-    /// other revisions do not connect again.
+    /// Returns `true` if the connection will close. Returns `false`, without an effect, if the call has ended, if its
+    /// client has disconnected, or if no space for output is free. Also returns `false` if the server has no
+    /// [replay buffer](HttpServer::replay_buffer), if the client does not accept event streams, or if the call belongs
+    /// to no session of `2025-11-25`. Clients of other revisions do not connect again.
     pub fn release_connection(&mut self, server: &Server<'_>, ticket: Ticket) -> bool {
         let Some(index) = server.stream_of(ticket).and_then(|stream| self.exchanges.find(stream)) else {
             return false;

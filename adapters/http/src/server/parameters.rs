@@ -17,9 +17,9 @@ const DEPTH: u8 = 16;
 /// Returns whether the fields of a call repeat the marked arguments exactly. Returns `true` for a schema that is not
 /// JSON.
 ///
-/// A marked argument needs its field, once. A field without an argument contradicts the body. A mark on anything but a
-/// string, an integer or a boolean has no effect. A mark that is too deep has no effect either. A mark that is too long
-/// has no valid field, so the call is refused.
+/// A marked argument needs its field, once. A field without an argument contradicts the body. An argument that is
+/// `null` counts as absent. A mark on anything but a string, an integer or a boolean has no effect. A mark that is too
+/// deep has no effect either. A mark that is too long has no valid field, so the call is refused.
 pub(super) fn repeat_arguments(schema: &str, arguments: Option<Json<'_>>, head: &RequestHead<'_>) -> bool {
     Json::parse(schema.as_bytes()).map_or(true, |schema| check(schema, arguments, head, DEPTH))
 }

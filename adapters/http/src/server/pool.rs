@@ -76,7 +76,8 @@ impl<'b> Pool<'b> {
         used <= self.limit.into() && self.bytes.ensure(used.saturating_mul(self.size)).is_some()
     }
 
-    /// Takes a released part, or the first part that was never taken. Returns `None` if all parts are in use.
+    /// Takes a released part, or the first part that was never taken. Returns `None` if all parts are in use, or if the
+    /// buffer cannot grow.
     pub(super) fn take(&mut self) -> Option<u16> {
         if let Some(next) = self.part(self.free).first_chunk::<2>().copied() {
             self.released = self.released.saturating_sub(1);

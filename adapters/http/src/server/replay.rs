@@ -94,7 +94,8 @@ impl<'b> Replay<'b> {
         }
     }
 
-    /// Removes the oldest event. If the event was a held message, calls `evicted` with the session of the message.
+    /// Removes the oldest event. If the event was a held message, and its session has not ended, calls `evicted` with
+    /// the session.
     fn remove_oldest(&mut self, evicted: &mut dyn FnMut(SessionKey)) {
         let Some(first) = self.first() else { return };
         if let Some(event) = self.at(first).filter(|event| event.stream == HELD)
@@ -114,7 +115,7 @@ impl<'b> Replay<'b> {
     }
 
     /// Stores an event. An event that is longer than the whole memory is not stored. Calls `evicted` with the session
-    /// of each held message that is removed.
+    /// of each held message that is removed, unless the session has ended.
     pub(super) fn push(
         &mut self,
         session: SessionKey,
@@ -213,8 +214,9 @@ impl<P: Policy> HttpServer<'_, P> {
             let has_ids = [Flags::MODERN, Flags::LEGACY, Flags::PIECES].iter().all(|it| !slot.flags.has(*it));
             is_open && has_ids && slot.serial == stream && slot.session == session
         });
-        // The stream has ended, and no later event is stored, for example because the response was sent in pieces. An
-        // empty stream would make the client resume repeatedly until its request times out.
+        // Refuse the resumption if the stream of a request has ended and no later event is stored, for example because
+        // the response was sent in pieces. Otherwise the client would get empty streams, and resume repeatedly until
+        // its request times out.
         let is_stored = || self.replay.find(self.replay.first(), session, stream, number).is_some();
         if running.is_none() && !is_general && !is_stored() {
             return Err(Refusal::new(
@@ -223,8 +225,8 @@ impl<P: Policy> HttpServer<'_, P> {
                 "the stream of `Last-Event-ID` has ended, or is unknown",
             ));
         }
-        // The response replaces the connection of a running stream. The unread output of that connection must not take
-        // memory from the response.
+        // The response replaces the connection of a running stream. The unread output of that connection is dropped, so
+        // its memory counts as free for the response.
         let replaced = running.and_then(|index| self.exchanges.slot(index)).copied();
         let unread = replaced.map_or(Chain::EMPTY, |slot| slot.output);
         let fits = self.has_replay_space(&unread, session, stream, number);
@@ -253,8 +255,8 @@ impl<P: Policy> HttpServer<'_, P> {
         let continues = fits && (running.is_some() || is_general);
         if let Some(slot) = self.exchanges.slot_mut(index).filter(|_| continues && running.is_none()) {
             slot.flags.add(Flags::GENERAL);
-            // If no stored event of the stream has this number or a later one, the stream gets a new number, so that
-            // the client cannot choose the numbers of events.
+            // If the number is 0, or no stored event of the stream has this number or a later one, the stream gets a
+            // new number, so that the client cannot choose the numbers of events.
             let newest = self.replay.newest(session, stream, 0);
             if (1..=newest).contains(&number) {
                 (slot.serial, slot.events) = (stream, newest);
@@ -308,7 +310,7 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
-    /// The ring holds the newest events, whole and in order, for any size of its memory.
+    /// The ring holds the newest events, whole and in order, with a memory of 1 to 199 bytes.
     #[test]
     fn ring_holds_the_newest_events() {
         for size in 1..200 {

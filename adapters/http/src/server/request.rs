@@ -11,7 +11,7 @@ pub enum Method {
     Post,
     /// `DELETE`
     Delete,
-    /// Any other method, to which the server responds with status 405.
+    /// Any other method, to which every endpoint responds with status 405.
     Other,
 }
 
@@ -33,7 +33,7 @@ impl Method {
 pub struct RequestHead<'a> {
     /// The method.
     pub method: Method,
-    /// The path, with the query if there is one: `/mcp`.
+    /// The path, with the query if there is one: `/mcp` or `/mcp?x=1`.
     pub target: &'a str,
     /// The value of `Content-Length`. `None` if the length of the body is not known.
     pub body_length: Option<u64>,

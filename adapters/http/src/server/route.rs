@@ -130,7 +130,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let id = id.map(Json::bytes).filter(|id| id.len() <= LONGEST_ID);
         match slot.phase {
             Phase::Stream => {}
-            // `refuse` only releases a detached exchange.
+            // For a detached exchange, `refuse` sends no response, and only frees the slot.
             Phase::Waiting | Phase::Detached => {
                 self.refuse(index, refusal, id);
                 return true;

@@ -47,7 +47,7 @@ pub(super) fn seal(policy: &impl Policy, contents: &[u8; 16], user: u64) -> Opti
     Some(SessionId::from_bytes(&id))
 }
 
-/// Returns the contents of an id, or `None` if the id or its signature is invalid.
+/// Returns the contents of an id, or `None` if the id or its signature is invalid, or if the policy does not sign.
 pub(super) fn open(policy: &impl Policy, id: &[u8], user: u64) -> Option<[u8; 16]> {
     let id = SessionId::parse::<32>(id)?;
     let (contents, signature) = id.split_first_chunk::<16>()?;

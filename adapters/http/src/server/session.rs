@@ -105,14 +105,14 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Removes a session from the core server, so that the slot of the session can be reused. Returns `false` if the
-    /// core server cannot replace the session now.
+    /// core server cannot replace the session now, or is shutting down.
     pub(super) fn deselect(&mut self, server: &mut Server<'_>, key: SessionKey) -> bool {
         self.sessions.current() != key || self.replace(server, Session::new(SessionKey::NONE)).is_ok()
     }
 
-    /// Returns the session of an `initialize`. The first call creates this session. If the table is full, ends the
-    /// session that was idle for the longest time, and returns [`NotSelected::Busy`]: the caller tries again. If no
-    /// session is idle, refuses the request.
+    /// Returns the session of an `initialize`. The first call creates this session. If the table is full, returns
+    /// [`NotSelected::Busy`], and the caller tries again. In this case, also ends the session that was idle for the
+    /// longest time, unless a session is ending already. If no session is idle or ending, refuses the request.
     fn new_session(&mut self, index: u16) -> Result<SessionKey, NotSelected> {
         let Some(slot) = self.exchanges.slot(index) else { return Err(NotSelected::Busy) };
         if slot.flags.has(Flags::NEW_SESSION) {
@@ -228,7 +228,7 @@ impl<P: Policy> HttpServer<'_, P> {
 
     /// Reports a changed list or resource to the clients that subscribe to it. If a feature declares `listChanged` for
     /// a list, also reports the changed list to each session that has an open stream for messages without a request
-    /// (GET), and a complete handshake.
+    /// (GET or HTTP+SSE), and a complete handshake.
     pub fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>) {
         // The core server sends list changes to its current session only, but the loop below reaches every session with
         // an open stream. So the core server first gets a session without a client, if possible.

@@ -168,7 +168,7 @@ impl<'b> Sessions<'b> {
         self.free == NONE && !self.grow()
     }
 
-    /// Creates a session. Returns `None` if no slot is free.
+    /// Creates a session. Returns `None` if no slot is free and the table cannot grow.
     pub(super) fn create(&mut self, id: [u8; 16], user: u64, now: Millis) -> Option<SessionKey> {
         if self.is_full() {
             return None;

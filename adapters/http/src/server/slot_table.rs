@@ -34,7 +34,8 @@ enum Store<'b, T> {
 #[cfg(feature = "alloc")]
 const FIRST_GROWTH: usize = 16;
 
-/// The maximum number of slots. An index with the value `u16::MAX` stands for no slot.
+/// The maximum number of slots. The key of a session is its index plus 1, and the core server reserves the key
+/// `u16::MAX`.
 const MAX_SLOTS: usize = 65_534;
 
 impl<T: Copy> Slots<'_, T> {

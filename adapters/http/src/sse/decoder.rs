@@ -48,7 +48,7 @@ enum Field {
     Id,
     /// Contains the number so far. `None` before the first digit.
     Retry(Option<u64>),
-    /// A comment, an unknown field, or a field of an event that is too long.
+    /// A comment, an unknown field, a `retry` with an invalid value, or a field of an event that is too long.
     Ignored,
 }
 

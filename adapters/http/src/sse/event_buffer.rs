@@ -118,7 +118,7 @@ impl<'b> EventBuffer<'b> {
         self.drop_data();
     }
 
-    /// Moves the current line to `start`, over a text of `length` bytes.
+    /// Moves the current line to `start`, in place of the text of `length` bytes there.
     fn replace(&mut self, start: usize, length: usize) {
         let end = self.line_start().saturating_add(self.line);
         let Some(bytes) = self.bytes.bytes_mut().get_mut(start..end) else { return };

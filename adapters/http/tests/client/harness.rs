@@ -29,7 +29,7 @@ impl Sent {
     }
 }
 
-/// The head of a response, as tests write it.
+/// The header fields of a response, as tests write them.
 pub(crate) struct Fields<'f>(pub(crate) &'f [(&'f str, &'f str)]);
 
 impl HeaderFields for Fields<'_> {
@@ -45,7 +45,7 @@ pub(crate) struct Harness<'t, 'b> {
     pub(crate) client: Client<'b>,
     pub(crate) http: HttpClient<'b, &'t mut [Exchange<'b>]>,
     pub(crate) now: Millis,
-    /// The revision of a session.
+    /// The revision with which the server responds to `initialize`.
     pub(crate) revision: &'static str,
     /// The largest piece of a body.
     pub(crate) piece: usize,
@@ -100,7 +100,7 @@ impl Harness<'_, '_> {
     }
 
     /// Sends one message. Returns `false` if there is no message, or no exchange for the message. If an event is
-    /// pending, sends nothing and returns `true`.
+    /// pending or the client is closed, sends nothing and returns `true`.
     fn send(&mut self) -> bool {
         let Action::Io(io) = self.client.poll(self.now) else { return true };
         let (out, _) = io.split();

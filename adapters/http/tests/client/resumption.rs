@@ -43,7 +43,8 @@ fn temporary_refusal_keeps_the_position_of_a_call() {
     }
 }
 
-/// D-C1: a server may close the stream after each interval, without an event. Refusals and lost connections count.
+/// D-C1: a server may close the stream after each interval, without an event. Refusals and lost connections count
+/// toward the maximum number of resumptions, until the server accepts a resumption.
 #[test]
 fn accepted_resumption_makes_all_resumptions_available_again() {
     with_harness(Connect::Handshake, 64, |mut harness| {
@@ -69,7 +70,7 @@ fn accepted_resumption_makes_all_resumptions_available_again() {
     });
 }
 
-/// D-C1: a server that refuses a resumption names the time of the next one.
+/// D-C1: a server that refuses a resumption may name the time of the next one (`Retry-After`).
 #[test]
 fn retry_after_of_a_refusal_delays_the_resumption() {
     for status in [408, 429, 503] {
@@ -173,8 +174,8 @@ fn response_in_an_array_ends_the_stream() {
     }
 }
 
-/// Some servers and proxies never respond to a notification. Requests and later messages need the exchange of the
-/// notification.
+/// Some servers and proxies never respond to a notification. The client then ends the exchange of the notification,
+/// because requests and later messages wait for it.
 #[test]
 fn exchange_of_an_unanswered_notification_ends_after_30_seconds() {
     with_harness(Connect::Handshake, 64, |mut harness| {

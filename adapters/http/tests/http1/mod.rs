@@ -71,8 +71,8 @@ fn fields(head: &dyn HeaderFields) -> Vec<(&'static str, String)> {
     NAMES.iter().filter_map(value).collect()
 }
 
-/// Passes all pieces to `feed`, and checks that `feed` consumes nothing after the end of the message part. Returns
-/// the number of consumed bytes.
+/// Passes all pieces to `feed`, and checks that `feed` consumes nothing after the end of the head. Returns the number
+/// of consumed bytes.
 fn feed_all<'i>(
     pieces: impl IntoIterator<Item = &'i [u8]>,
     mut feed: impl FnMut(&[u8]) -> Result<usize, HttpError>,

@@ -67,7 +67,7 @@ fn response_larger_than_the_memory_is_sent_in_pieces() {
                     true => Request::call(1, "defer"),
                     false => Request::old(old_call(1, "defer"), &harness.initialize("2025-11-25")),
                 };
-                // A client of the handshake era must accept both content types.
+                // In the handshake era, the specification requires that a client accepts both content types.
                 let accept = if is_modern { accept } else { "application/json, text/event-stream" };
                 let (id, ticket) = harness.open(&request.with("accept", accept));
                 let text = text(50_000);

@@ -195,7 +195,7 @@ fn target_in_absolute_form_has_the_host_and_the_path() {
         let request = bytes_of(&Request::call(1, "echo"));
         let reply = client.send(request.replace(" /mcp ", &format!(" {target} ")));
         assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{target}: {reply}");
-        // The authority of the target replaces the host.
+        // The authority of the target replaces the field `Host`.
         let request = request.replace("localhost", "evil.example");
         let reply = client.send(request.replace(" /mcp ", &format!(" {target} ")));
         assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{target}: {reply}");

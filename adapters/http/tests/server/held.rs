@@ -202,7 +202,8 @@ fn notification_that_ends_a_slow_stream_is_not_lost() {
         }
         assert!(harness.reply(stream).cut);
         if size == 0 {
-            // Five notifications fit into the output. The sixth ends the stream.
+            // The limit of unread output has space for five notifications. The sixth ends the stream, and is dropped
+            // like the four after it.
             assert_eq!(harness.http.dropped_messages(), 5);
             continue;
         }

@@ -117,7 +117,8 @@ fn response_beyond_the_output_is_an_error_in_the_stream() {
     assert!(!harness.reply(stream).ended);
 }
 
-/// A refused stream ends no session, and several refused streams end at most one.
+/// A stream that is refused for lack of an exchange ends no session. If several streams are refused because the table
+/// of sessions is full, only one idle session ends at a time.
 #[test]
 fn full_table_ends_one_idle_session_at_a_time() {
     let sse = Request { target: "/sse".into(), ..Request::new("GET") };

@@ -36,7 +36,7 @@ fn events_have_unique_ids_and_a_priming_event() {
     }
 }
 
-/// B-S19, B-S20, B-C9, D-S3, D-C3: a running stream is resumed with the events that followed.
+/// B-S19, B-S20, B-C9, D-S3, D-C3: a client resumes a running stream, and gets the events after the one that it names.
 #[test]
 fn running_stream_is_resumed() {
     let mut harness = harness();
@@ -61,7 +61,7 @@ fn running_stream_is_resumed() {
     assert!(reply.ended && reply.events()[2].contains(r#""id":1,"result""#), "{reply:?}");
     assert!(harness.reply(ids[1]).events().len() == 3);
 
-    // The finished stream is replayed from any event on, and ends.
+    // The response to a resumption of a finished stream has the later events, and ends.
     let last = &harness.reply(resumed).ids()[1];
     let again = harness.ask(&resume(&session, last));
     assert!(again.ended && again.events().len() == 1 && again.events()[0].contains("result"), "{again:?}");
@@ -127,7 +127,7 @@ fn call_releases_its_connection_and_keeps_its_stream() {
     harness.respond(0);
     let reply = harness.ask(&resume(&session, &last));
     assert!(reply.ended && reply.events().len() == 1 && reply.body.contains("late"), "{reply:?}");
-    // Clients of 2025-06-18 and of 2026-07-28 do not connect again.
+    // Clients of 2025-06-18 and of 2026-07-28 do not connect again, so the server keeps their connections.
     let old = harness.initialize("2025-06-18");
     harness.send(&Request::old(old_call(1, "defer"), &old)).unwrap();
     harness.send(&Request::call(1, "defer")).unwrap();
@@ -136,7 +136,8 @@ fn call_releases_its_connection_and_keeps_its_stream() {
     );
 }
 
-/// The connection is lost before the server closes it.
+/// The client resumes before the server has closed the released connection. With `is_lost`, the connection was lost
+/// before.
 #[test]
 fn connection_lost_before_its_release_is_not_released_again() {
     for is_lost in [false, true] {
@@ -171,7 +172,7 @@ fn unknown_event_id_is_refused() {
     }
     assert_eq!(harness.ask(&resume(&session, "x")).status, 400);
     assert_eq!(harness.ask(&resume(&session, &id)).events().len(), 3);
-    // Without storage the server ignores the id: the response is the general stream.
+    // Without a replay buffer, the server ignores the id: the response is the general stream.
     let mut plain = Harness::new(HTTP);
     let session = plain.initialize("2025-11-25");
     assert!(!plain.ask(&resume(&session, &id)).ended);
@@ -261,7 +262,7 @@ fn general_stream_continues_after_all_stored_events() {
     assert_eq!(harness.reply(stream).events().len(), before + 1);
 }
 
-/// D-S3: the connection that a client replaces still has unread events, which take most of the output.
+/// D-S3: the connection that a client replaces still has unread events, which take most of the output buffer.
 #[test]
 fn unread_output_of_a_replaced_connection_is_released() {
     for is_general in [false, true] {
@@ -283,7 +284,8 @@ fn unread_output_of_a_replaced_connection_is_released() {
         for number in 1..6 {
             add(&mut harness, number);
         }
-        // Further streams without a call would leave no exchange for calls.
+        // With `is_general`, this is the second stream without a call. The server permits no third one, because it
+        // would leave no exchange for calls. The resumption below succeeds, because its stream is not a new one.
         harness.send(&Request::new("GET").with("mcp-session-id", &session)).unwrap();
         let resumed = harness.send(&resume(&session, &last)).unwrap();
         let reply = harness.reply(resumed);
@@ -332,8 +334,8 @@ fn partial_response_replaces_the_connection() {
     }
 }
 
-/// A partial response on the stream of a call needs another exchange. On the general stream, the exchange of the stream
-/// suffices.
+/// A partial response on the stream of a call needs a second exchange. On the general stream, the exchange of the
+/// stream suffices.
 #[test]
 fn refused_resumption_keeps_the_running_stream() {
     for is_general in [false, true] {

@@ -1,4 +1,4 @@
-//! Sealed session ids: no table, any node.
+//! Sealed session ids: any node with the same key accepts them, without a table of sessions.
 
 use super::support::{Harness, LARGE, Request, Sizes, initialize, old_call};
 use mcp_proto_http::server::{HttpConfig, SessionMode};
@@ -25,12 +25,12 @@ fn sealed_session_works_on_any_node() {
     }
     second.http.policy().key = 1;
     assert_eq!(second.ask(&Request::old(old_call(1, "echo"), &session)).status, 404);
-    // B-S26: a sealed session has no general stream and no end.
+    // B-S26: a client can neither end a sealed session nor open a general stream for it.
     assert_eq!(first.ask(&Request::new("DELETE").with("mcp-session-id", &session)).status, 405);
     assert_eq!(first.ask(&Request::new("GET").with("mcp-session-id", &session)).status, 405);
 }
 
-/// C-C1: the revision is in the id.
+/// C-C1: the id of a sealed session contains the revision.
 #[test]
 fn sealed_session_keeps_its_revision() {
     for (revision, status) in [("2025-03-26", 200), ("2025-06-18", 400)] {
@@ -44,7 +44,8 @@ fn sealed_session_keeps_its_revision() {
     assert_eq!((reply.code(), reply.field("mcp-session-id")), (-32602, ""));
 }
 
-/// Without a table, no subscription takes memory after its client has left.
+/// Without a table of sessions, the server does not notice that a client has left. The server therefore refuses
+/// `resources/subscribe`, whose subscription would take memory forever.
 #[test]
 fn subscription_needs_a_stored_session() {
     const SUBSCRIBE: &str =
@@ -91,7 +92,7 @@ fn sealed_sessions_with_similar_ids_are_independent() {
     let reply = harness.ask(&Request::old(old_call(1, "echo"), &sessions[0]));
     assert!(reply.body.contains("error"), "{reply:?}");
     assert!(harness.ask(&Request::old(old_call(1, "echo"), &sessions[1])).body.contains("echo"));
-    // A handshake is independent of the ids of both sessions.
+    // A handshake succeeds while a request of a session is in flight.
     assert_eq!(harness.initialize("2025-06-18").len(), 64);
 }
 

@@ -41,7 +41,7 @@ fn late_response_of_a_lost_client_reaches_no_client() {
     harness.http.close(lost);
     harness.advance(2_000);
     let other = harness.send(&call(2)).unwrap();
-    // The core server still has the first request, so its exchange is in use.
+    // The core server still has the first request, so the exchange of the request is in use.
     assert_eq!(harness.send(&call(3)).unwrap_err().status, 503);
     harness.respond(0);
     assert_eq!(harness.reply(other).status, 0);
@@ -106,7 +106,7 @@ fn session_and_version_are_checked() {
     }
 }
 
-/// C-S3: the field is also checked for requests without a body.
+/// C-S3: the server checks `MCP-Protocol-Version` also for requests without a body.
 #[test]
 fn version_of_get_and_delete_is_checked() {
     let mut harness = Harness::new(HTTP);
@@ -127,7 +127,7 @@ fn version_of_get_and_delete_is_checked() {
     }
 }
 
-/// E-D1: both eras at one endpoint, with the same id at once.
+/// E-D1: one endpoint serves both eras, and their requests in flight may have the same id.
 #[test]
 fn both_eras_are_served_at_once() {
     let mut harness = Harness::new(HTTP);
@@ -256,7 +256,7 @@ fn unread_response_of_an_ended_session_is_not_counted() {
     assert_eq!(harness.ask(&Request::old(PING, &second)).status, 200);
 }
 
-/// A message that waits for the core server at the end of its session.
+/// At the end of a session, the server refuses messages of the session that still wait for the core server.
 #[test]
 fn queued_message_of_an_ended_session_is_refused() {
     let mut harness = Harness::new(HTTP);
@@ -283,7 +283,7 @@ fn lost_connection_does_not_cancel() {
         harness.run();
     }
     assert_eq!((harness.events.len(), harness.http.open_exchanges()), (1, 2));
-    // The slot is free as soon as the call has ended.
+    // The exchange of a call is free as soon as the call has ended.
     harness.respond(0);
     assert_eq!(harness.http.open_exchanges(), 1);
     let cancel = |id| {

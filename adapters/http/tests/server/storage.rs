@@ -47,7 +47,7 @@ fn exchanges_are_refused_at_the_limit() {
     }
 }
 
-/// Bodies and output have the same limits as in lent memory.
+/// In memory that grows, bodies and output have the same limits as in lent memory.
 #[test]
 fn bodies_and_output_grow_to_their_limits() {
     for grows in [false, true] {

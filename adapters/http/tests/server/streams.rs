@@ -1,4 +1,4 @@
-//! Event streams of 2026-07-28: the choice by the first message, keep-alive, subscriptions, cancellation.
+//! Event streams of 2026-07-28: when a response becomes a stream, keep-alive, subscriptions, cancellation.
 
 use super::support::{Harness, Request};
 use mcp_proto::server::Change;
@@ -103,7 +103,6 @@ fn close_is_harmless_before_the_body_and_after_the_response() {
     assert!(harness.events.is_empty() && harness.http.output(done).is_cut);
 }
 
-/// Several clients use the same id at once.
 #[test]
 fn clients_use_the_same_id_at_once() {
     let mut harness = Harness::new(HttpConfig::new());

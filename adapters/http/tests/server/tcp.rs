@@ -29,7 +29,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Reads the available input, and starts the next exchange if its request is complete.
+    /// Reads a piece of the input. Starts the next exchange if its request is complete and no exchange is open.
     fn read(&mut self, http: &mut Http<'_>, server: &mut Server<'_>, now: Millis) {
         let mut bytes = [0; 1024];
         match self.stream.read(&mut bytes) {

@@ -4,7 +4,7 @@ use mcp_proto::Millis;
 use mcp_proto_http::WriteError;
 use mcp_proto_http::sse::{DATA_END, KEEP_ALIVE, SseDecoder, SseItem, SseWriter};
 
-/// Decodes a stream with one event. Returns the name and the data of the event, and the last id. Returns `None`
+/// Decodes a stream with at most one event. Returns the name and the data of the event, and the last id. Returns `None`
 /// without an event.
 fn decode(text: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Vec<u8>)> {
     let mut buffer = [0; 300];

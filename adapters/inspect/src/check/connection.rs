@@ -14,7 +14,8 @@ use mcp_proto::{Clock, Revision};
 use crate::options::Arguments;
 use crate::quoted;
 
-/// Maximum length of a line of the server, in bytes. The rest of a longer line is not valid JSON, so it has no effect.
+/// Maximum length of a line of the server, in bytes. The connection drops the beginning of a longer line. The rest is
+/// not valid JSON, so it has no effect.
 const LINE_LIMIT: usize = 64 << 20;
 
 /// A running server, and the monitor of the dialogue.
@@ -33,7 +34,7 @@ pub(crate) struct Connection {
     violations: Vec<Violation>,
     /// The last method that was sent.
     last_method: String,
-    /// How the server has ended. `None` while the server runs.
+    /// How the server has ended. `None` until the connection has noticed the end of stdout.
     exit: Option<String>,
     pub(super) revision: Revision,
     next_id: u32,
@@ -170,7 +171,7 @@ impl Connection {
         self.exit = Some(format!("{end} after {}", self.last_method));
     }
 
-    /// Waits for the end of the process. Returns `None` if the process still runs.
+    /// Waits up to `time` for the end of the process. Returns `None` if the process still runs.
     fn wait_for_exit(&mut self, time: Duration) -> Option<ExitStatus> {
         let deadline = Instant::now() + time;
         loop {
@@ -182,7 +183,7 @@ impl Connection {
     }
 
     /// Returns how the server has ended, such as `the server exited (status 7) after tools/list`. Returns `None` if the
-    /// server runs.
+    /// connection has not noticed an end.
     pub(crate) fn exit(&self) -> Option<String> {
         self.exit.clone()
     }
@@ -203,7 +204,7 @@ impl Connection {
                 _ => self.message(json),
             }
         }
-        // Drop the bytes of a line beyond the limit, because the monitor also ignores such a line.
+        // Drop the beginning of a line that exceeds the limit. The monitor also ignores such a line.
         if self.partial.len() > LINE_LIMIT {
             self.partial.clear();
         }

@@ -18,7 +18,7 @@ use crate::terminal::{Output, fail, object};
 enum Outcome {
     /// The script ran, and the monitor found these violations. `exit` is the reason of an early end.
     Checked { violations: Vec<Violation>, exit: Option<String> },
-    /// The server does not support the revision.
+    /// The script could not open a session, for this reason. In most cases, the server does not support the revision.
     Unsupported(String),
 }
 
@@ -41,7 +41,8 @@ pub(crate) fn check_url(arguments: &Arguments) -> Result<ExitCode, String> {
 }
 
 /// Checks a server on stdin and stdout, in every revision that the arguments allow. The exit code is 1 if the server
-/// has violated a rule. Returns an error if the server cannot be started, or supports no revision.
+/// has violated a rule, or has exited during a check. Returns an error if the server cannot be started, or supports
+/// none of the revisions.
 pub(crate) fn check(arguments: &Arguments) -> Result<ExitCode, String> {
     let mut report = Report::default();
     let mut is_checked = false;
@@ -71,8 +72,8 @@ pub(crate) fn check(arguments: &Arguments) -> Result<ExitCode, String> {
     Ok(report.print())
 }
 
-/// With `--json`, prints whether a revision was checked. `why` is the reason of an early end, or why the server does
-/// not support the revision.
+/// With `--json`, prints whether a revision was checked. With `--quiet`, prints only a check that ended early. `why` is
+/// the reason of an early end, or the reason why the revision was not checked.
 fn print_revision(revision: Revision, is_checked: bool, why: Option<&str>) {
     if !Output::get().quiet || why.is_some() && is_checked {
         object(&[
@@ -99,7 +100,7 @@ struct Row {
 
 impl Report {
     /// Adds the violations of the server. Violations that differ only in their id or revision are one row. Lines that
-    /// are no messages are one row, with the first such line.
+    /// are not JSON are one row, which shows the first of these lines. The same applies to lines that are not UTF-8.
     fn add(&mut self, violations: Vec<Violation>) {
         for violation in violations {
             if violation.sender != Sender::Server {

@@ -58,7 +58,8 @@ struct Script {
 }
 
 impl Script {
-    /// Opens the session, or discovers the server. If the server does not support the revision, returns the reason.
+    /// Opens the session, or discovers the server. Returns the reason if the server does not respond, or does not
+    /// support the revision.
     fn open(&mut self, revision: Revision) -> Result<(), String> {
         let name = revision.as_str();
         let (method, params) = match revision.era() {
@@ -112,7 +113,7 @@ impl Script {
 
     fn request_with(&mut self, method: &str, members: &str, meta: &str) -> Option<Response> {
         let params = self.params(members, meta);
-        // In a session, a request without parameters has no member `params`.
+        // In the handshake era, a request without parameters has no member `params`.
         let params = if params == "{}" { String::new() } else { params };
         self.connection.request(method, &params)
     }

@@ -23,7 +23,8 @@ use record::Record;
 pub(crate) fn tap(arguments: &Arguments) -> Result<ExitCode, String> {
     let [program, words @ ..] = &arguments.command[..] else { return Err("no command".into()) };
     let failed = |path: &str, error: io::Error| format!("cannot write {path}: {error}");
-    // A client that starts a crashed server again also starts the tap again, so the log of the crash must stay.
+    // Append, so that the log of a crash remains: a client that starts a crashed server again also starts the tap
+    // again.
     let append = |path: &str| File::options().create(true).append(true).open(path);
     let mut log: Box<dyn Write + Send> = match &arguments.log {
         Some(path) => Box::new(append(path).map_err(|error| failed(path, error))?),

@@ -41,7 +41,8 @@ impl Object {
     }
 }
 
-/// Returns the description of the session as JSON: the command of the server, and the time in milliseconds.
+/// Returns the description of the session as JSON: the command or the URL of the server, and the time since the start
+/// of the session in milliseconds.
 pub(super) fn session(title: &str, now: Millis) -> String {
     Object::new().text("title", title).json("now", now.0).finish()
 }

@@ -102,7 +102,7 @@ impl Feed {
 
     /// Waits for entries beyond the number `seen`, or for the end of the session, but for at most `time`.
     pub(super) fn wait(&self, seen: u64, time: Duration) -> Update {
-        // Returns a few entries at a time, because a session that adds an entry must not wait long for the lock.
+        // The limit of one call keeps the time short for which a session that adds an entry waits for the lock.
         const MAX_ENTRIES: usize = 64;
         let is_waiting = |state: &mut State| state.last <= seen && state.closed.is_none();
         let waited = self.0.changed.wait_timeout_while(self.lock(), time, is_waiting);

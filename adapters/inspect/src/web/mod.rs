@@ -61,7 +61,7 @@ impl Web {
     }
 }
 
-/// Returns the command of the server, without the folder of the program.
+/// Returns the command of the server without the folder of the program, or the URL of the server.
 fn title(server: &[String]) -> String {
     let program = server.first().filter(|program| !program.contains("://")).map(Path::new);
     let name = program.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());

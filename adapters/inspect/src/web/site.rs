@@ -136,8 +136,8 @@ impl Site {
         }
     }
 
-    /// Returns the path after the token, or `None` if the path has another token. The time of the comparison does not
-    /// depend on the digits.
+    /// Returns the path after the token, or `None` if the path does not begin with the token. The time of the
+    /// comparison does not depend on the digits.
     fn strip_token<'p>(&self, path: &'p str) -> Option<&'p str> {
         let (token, rest) = path.strip_prefix('/')?.split_at_checked(self.token.len())?;
         let difference = token.bytes().zip(self.token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));

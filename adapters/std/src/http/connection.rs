@@ -17,19 +17,19 @@ use super::serve::{HttpShared, Machines};
 use crate::sync::wait_for;
 use crate::worker::ServerHandle;
 
-/// The number of bytes that a connection reads at a time.
+/// The maximum number of bytes that a connection reads at a time.
 const READ_SIZE: usize = 64 * 1024;
 /// The amount of output, in bytes, at which a connection stops collecting output and writes. The rest of a response
 /// waits in the memory that all connections share.
 const WRITE_SIZE: usize = 128 * 1024;
 /// The size of each of two buffers, in bytes: for the fields of a request head, and for a response head.
 const HEAD_SIZE: usize = 16 * 1024;
-/// The maximum number of input bytes that a connection drops before it closes.
+/// The number of dropped input bytes after which a closing connection stops reading.
 const LINGER_SIZE: usize = 1024 * 1024;
 /// The interval at which a connection that waits for output checks whether the client has disconnected.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// The time by which the timeout of a read may exceed the deadline. Without this tolerance, each read would need a
-/// second system call that sets the timeout.
+/// The time by which a read may wait beyond its deadline. Without this tolerance, each read would need a second system
+/// call that sets the timeout.
 const TIMEOUT_TOLERANCE: Duration = Duration::from_secs(1);
 
 /// Serves all requests of a connection, one after the other.
@@ -52,7 +52,8 @@ pub(super) fn serve<H: Fn(Event<'_>, &ServerHandle) + Sync>(
         ready: Arc::new(Condvar::new()),
         read_timeout: Duration::ZERO,
     };
-    // An error of the socket ends the connection.
+    // Each error ends the connection: the socket has failed, the client has disconnected or is too slow, or the server
+    // is closed.
     let _ = connection.serve();
 }
 
@@ -91,8 +92,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
                 ConnectionStatus::Closed => return Ok(()),
                 status => status == ConnectionStatus::Open,
             };
-            // A connection that closes after an incomplete request does not count as waiting: its client may still send
-            // the rest, and not yet read the response.
+            // If the connection closes after an incomplete request, no new wait begins: the client may still be sending
+            // the rest, and may not have read the response yet.
             if !self.output.is_empty() && (is_open || has_request) {
                 self.activity.set_waiting(self.shared.now());
             }
@@ -197,8 +198,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         Ok(self.shared.lock())
     }
 
-    /// Returns `true` if the client has closed the connection. Reads bytes of the next request, because the end of the
-    /// input follows them. If the buffer `input` is full, returns `false`.
+    /// Returns `true` if the client has closed the connection, or the socket has failed. Reads bytes of the next
+    /// request, because the end of the input follows them. If the buffer `input` is full, returns `false`.
     fn has_disconnected(&mut self) -> bool {
         if self.unread.is_empty() {
             self.unread = 0..0;
@@ -217,7 +218,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
     }
 
     /// Reads more input. Waits until the next deadline, and at most [`TIMEOUT_TOLERANCE`] longer. Returns `false` at
-    /// the end of the input. Returns `true` without input if the wait has timed out.
+    /// the end of the input. Returns `true` without input if the wait has timed out or was interrupted.
     fn read(&mut self) -> io::Result<bool> {
         // If the connection has no deadline, the time limit of a body applies.
         let left = match self.http.deadline() {
@@ -257,7 +258,7 @@ impl<H> Drop for OpenConnection<'_, '_, H> {
         let has_exchange = self.http.exchange().is_some();
         self.http.close(&mut self.shared.lock().core.http);
         if has_exchange {
-            // The thread for timers runs the machines. The handler must not run during a panic.
+            // The thread for timers runs the machines, because the handler must not run during a panic.
             self.shared.arm(Some(Millis::ZERO));
         }
     }
@@ -267,8 +268,9 @@ fn duration(time: Millis) -> Duration {
     Duration::from_millis(time.0)
 }
 
-/// Writes all bytes. Fails if the client reads nothing for the time `stall`. After this time, also fails if the client
-/// has read fewer than 1,000 bytes per second, because it could otherwise keep the connection with single bytes.
+/// Writes all bytes. `stall` is the write timeout of the stream: the function fails if the client reads nothing for
+/// this time. The function also fails if the client has not taken all bytes after `stall` and one second for each 1,000
+/// bytes. Otherwise, a client could keep the connection by reading single bytes.
 fn write_all(
     stream: &mut impl Write,
     bytes: &[u8],

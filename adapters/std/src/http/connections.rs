@@ -20,7 +20,7 @@ pub(super) struct Activity(AtomicU64);
 const BUSY: u64 = u64::MAX;
 
 impl Activity {
-    /// Records that the connection has received a request.
+    /// Records that the connection has received a request, or that the server has closed the connection.
     pub(super) fn set_busy(&self) {
         self.0.store(BUSY, Ordering::Relaxed);
     }

@@ -25,9 +25,10 @@ pub(super) struct Handshake {
     pub(super) initialized: Option<Vec<u8>>,
     /// The stream of a repeated `initialize`, until its response.
     pub(super) repeated: Option<StreamId>,
-    /// The time limit of the repeated `initialize`.
+    /// The time at which the relay gives up the repeated `initialize`.
     repeated_until: Millis,
-    /// Whether the session was lost and not replaced. The relay then repeats `initialize` before the next request.
+    /// Whether the session was lost, and no repeated handshake has succeeded or is in progress. The relay then repeats
+    /// `initialize` before the next request.
     pub(super) is_missing: bool,
     /// The time at which the last session was lost.
     lost_at: Option<Millis>,
@@ -62,7 +63,8 @@ impl Handshake {
         }
     }
 
-    /// Returns the time limit of the repeated `initialize`, or `None` if none waits for a response.
+    /// Returns the time at which the relay gives up the repeated `initialize`. Returns `None` if no repeated
+    /// `initialize` waits for a response.
     pub(super) fn deadline(&self) -> Option<Millis> {
         self.repeated.map(|_| self.repeated_until)
     }

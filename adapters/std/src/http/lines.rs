@@ -1,4 +1,4 @@
-//! The queue of lines between the thread that reads the client and the relay.
+//! The queue of the client's lines: a thread reads the lines, and the relay takes them.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
@@ -36,8 +36,8 @@ struct Queue {
 }
 
 impl Lines {
-    /// Starts a thread that reads lines of up to `longest` bytes. After each line, the thread wakes the owner of
-    /// `reports`.
+    /// Starts a thread that reads lines of up to `longest` bytes, including the line break. After each line, and at the
+    /// end of the input, the thread wakes the relay through `reports`.
     pub(super) fn start(
         input: impl Read + Send + 'static,
         longest: usize,
@@ -97,7 +97,7 @@ impl Shared {
         }
     }
 
-    /// Adds a line when the queue has space. Returns `false` if the queue is closed.
+    /// Adds a line when the queue has space or is closed. Returns `false` if the queue is closed.
     fn add(&self, line: Line) -> bool {
         let mut queue = lock(&self.queue);
         while queue.bytes > MAX_QUEUED && !queue.is_closed {

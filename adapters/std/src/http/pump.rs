@@ -11,7 +11,7 @@ use super::transport::Transport;
 use crate::pump::{PumpClock, PumpImpl, RunOptions};
 use crate::sync::{wait, wait_for};
 
-/// Sends each message of a client in an HTTP request, and passes the responses to the client.
+/// Sends the messages of a client in HTTP requests, and passes the messages of the server to the client.
 pub(super) struct HttpPump {
     transport: Transport,
 }

@@ -89,21 +89,21 @@ struct Relay<W> {
     now: Millis,
 }
 
-/// The client's stream, and its requests without a response.
+/// The output to the client, and the ids of the client's requests without a response.
 struct ClientSide<W> {
     output: W,
     requests: HashMap<StreamId, Vec<u8>>,
     /// The id of the last `initialize`.
     initialize: Vec<u8>,
-    /// The revision of the session, or of the last stateless request. `None` before either.
+    /// The revision of the session, or of the last stateless request. `None` if the revision is not known.
     revision: Option<Revision>,
     /// The number of the last stream.
     next_stream: u32,
 }
 
 impl<W: Write> Relay<W> {
-    /// After the end of the input, runs until each request has a response, or until the grace period is over. The
-    /// grace period begins again with each line that the relay accepts.
+    /// Relays messages. After the end of the input, continues until each request has a response, or until the grace
+    /// period is over. The grace period begins again with each line that the relay accepts.
     ///
     /// # Errors
     /// Writing to the client fails.
@@ -317,7 +317,7 @@ impl<W: Write> ClientSide<W> {
         self.write(message)
     }
 
-    /// Removes the request with this id. Returns the stream of the request.
+    /// Removes the request with this id. Returns the stream of the request, or `None` if there is no such request.
     fn forget(&mut self, id: &[u8]) -> Option<StreamId> {
         let stream = self.requests.iter().find(|(_, known)| *known == id).map(|(stream, _)| *stream)?;
         self.requests.remove(&stream);

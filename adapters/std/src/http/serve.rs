@@ -97,7 +97,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
                 Condvar::notify_all(connection);
             }
         };
-        // With this owner, methods on this thread do not wait for the machine, because their wait would never end.
+        // While this thread is the owner, methods of the server's handles do not wait for the machines on this thread,
+        // because the wait would never end.
         self.commands.set_owner(Some(thread::current().id()));
         let next = core.run(&self.commands, self.clock.now(), on_event, on_output);
         self.commands.set_owner(None);
@@ -188,7 +189,7 @@ impl<H> HttpShared<'_, H> {
         }
     }
 
-    /// Lets connections send their last responses, then closes all sockets.
+    /// Lets connections send their last responses for at most [`END_TIME`], then closes all sockets.
     fn end_connections(&self) {
         lock(&self.machines).is_closed = true;
         let start = Instant::now();
@@ -212,9 +213,9 @@ impl<'i> Serve<'i> {
     /// has waited for a request for the longest time. If none waits, a new connection waits until another connection
     /// ends.
     ///
-    /// The connection of a client that reads nothing for the time [`HttpTimes::stall`](crate::http::HttpTimes::stall)
-    /// closes. Beyond this time, a client must read at least 1,000 bytes per second of what the server writes at once,
-    /// about 128 KiB.
+    /// The server closes a connection whose client reads nothing for the time
+    /// [`HttpTimes::stall`](crate::http::HttpTimes::stall). The server writes up to about 128 KiB at once. The client
+    /// must read these bytes within the same time plus one second for each 1,000 bytes.
     ///
     /// A panic of the handler, or of a [hook](Serve::hook), fails only its request (-32603).
     ///
@@ -236,8 +237,8 @@ impl<'i> Serve<'i> {
     /// ```
     ///
     /// # Errors
-    /// The configuration is invalid, the listener cannot be prepared or no longer listens, a thread cannot be started,
-    /// or `accept` has failed for ten seconds.
+    /// The configuration is invalid, the listener cannot be prepared or no longer listens, the thread that accepts
+    /// connections cannot be started, or `accept` has failed for ten seconds.
     pub fn http(
         self,
         listener: TcpListener,
@@ -299,8 +300,8 @@ impl<'i> Serve<'i> {
         thread::scope(|scope| {
             let accept = || state.accept(scope, &acceptor, &connections);
             let accept = thread::Builder::new().name("mcp-accept".into()).spawn_scoped(scope, accept)?;
-            // Continue after a panic, such as one of an observer, because the machines do not repeat the message. The
-            // panic hook has already reported the panic.
+            // Continue after a panic, such as one of an observer, because the machines do not repeat the message that
+            // caused the panic. The panic hook has already reported the panic.
             while catch_unwind(AssertUnwindSafe(|| state.run_timers())).is_err() {}
             connections.close();
             state.end_connections();

@@ -35,8 +35,8 @@ struct Workers {
 }
 
 impl Workers {
-    /// Returns the next report. At the end of an exchange, its thread becomes idle. The thread ends instead if the HTTP
-    /// library has panicked, or if [`MAX_IDLE`] threads are idle.
+    /// Returns the next report, or `None` if there is no report. At the end of an exchange, its thread becomes idle.
+    /// The thread ends instead if the HTTP library has panicked, or if [`MAX_IDLE`] threads are idle.
     fn next_report(&mut self, reports: &Reports) -> Option<HttpReport> {
         let report = reports.take(&mut lock(&reports.queue))?;
         if let HttpPart::End(_) = report.part {
@@ -91,8 +91,8 @@ impl Transport {
     }
 
     /// Handles the next report. If the report completes a message, or ends a stream or the session, passes this message
-    /// or end to `take`. Returns `false` if there is no report. At the end of the session, closes the connections of
-    /// all exchanges.
+    /// or end to `take`. Returns `false` if there is nothing to receive. At the end of the session, closes the
+    /// connections of all exchanges.
     pub(super) fn receive(&mut self, now: Millis, take: impl FnOnce(HttpReceived<'_>)) -> bool {
         let action = self.exchanges.receive(now, || self.workers.next_report(&self.reports), take);
         self.perform(action)
@@ -149,7 +149,8 @@ impl Transport {
         }
     }
 
-    /// Ends the session on the server, if there is one. Waits at most [`END_TIME`] for the confirmation.
+    /// Aborts all requests. Then ends the session on the server, if there is one, and waits at most [`END_TIME`] for
+    /// the confirmation.
     pub(super) fn end_session(&mut self, clock: Clock) {
         self.workers.abort_all();
         let now = clock.now();

@@ -14,9 +14,9 @@ use ureq::http;
 
 use crate::sync::wait;
 
-/// The number of bytes that a thread reads at a time.
+/// The maximum number of bytes that a thread reads at a time.
 const READ_SIZE: usize = 16 * 1024;
-/// The number of queued bytes above which the threads wait for the pump.
+/// The number of queued bytes above which the threads wait until the pump or the relay takes reports.
 const MAX_QUEUED: usize = 1024 * 1024;
 
 /// A request for a thread to perform.
@@ -25,11 +25,11 @@ pub(super) struct Job {
     pub(super) request: Box<http::Request<Bytes>>,
 }
 
-/// The queue from the threads to the pump.
+/// The queue of reports from the threads to the pump or the relay.
 #[derive(Default)]
 pub(super) struct Reports {
     pub(super) queue: Mutex<Queue>,
-    /// Wakes the pump.
+    /// Wakes the pump or the relay.
     pub(super) pump: Condvar,
     /// Wakes threads that wait for space in the queue.
     workers: Condvar,
@@ -78,7 +78,8 @@ impl Reports {
         self.workers.notify_all();
     }
 
-    /// Adds a report. A report with bytes waits for space. Returns `false` if the queue is closed.
+    /// Adds a report. Before a report with bytes, waits until the queue has space or is closed. Returns `false` if the
+    /// queue is closed.
     fn add(&self, exchange: ExchangeId, part: HttpPart) -> bool {
         let mut queue = lock(&self.queue);
         if let HttpPart::Bytes(bytes) = &part {

@@ -20,7 +20,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Starts a server and completes the handshake as a client with these capabilities.
+    /// Starts a server, and completes the handshake. `client` is the revision and the capabilities.
     pub(crate) fn connect(
         info: &'static ServerConfig<'static>,
         workers: usize,
@@ -30,7 +30,7 @@ impl Peer {
         Peer::with_server(Serve::new(info).workers(workers).waiting(0), client, handler)
     }
 
-    /// Completes the handshake with this server. `client` is the revision and the capabilities.
+    /// Starts this server, and completes the handshake with the revision and the capabilities of a client.
     pub(crate) fn with_server(
         serve: Serve<'static>,
         (revision, capabilities): (&str, &str),

@@ -28,8 +28,8 @@ pub(super) type Secured = hyper_rustls::HttpsConnector<Proxied>;
 #[cfg(not(feature = "https"))]
 pub(super) type Secured = Proxied;
 
-/// Returns a connector that uses the proxies that environment variables name, and trusts the root certificates of
-/// Mozilla. `time` limits the time to open a connection.
+/// Returns a connector that uses the proxies that environment variables name. With the feature `https`, the connector
+/// trusts the root certificates of Mozilla. `time` limits the time to open a connection.
 pub(super) fn connector(time: Duration) -> io::Result<Limited<Secured>> {
     let proxied = Proxied::new(Matcher::from_env());
     #[cfg(feature = "https")]

@@ -36,8 +36,9 @@ impl HttpPump {
         HttpPump { state: PumpState::new(start), exchanges, tasks, ending: None }
     }
 
-    /// Ends the session on the server, if there is one, and waits at most [`END_TIME`] for the confirmation. Returns
-    /// [`PumpStatus::Woken`] at the time `until` or after a wake-up, so that the owner can limit the wait.
+    /// Ends the session on the server, if there is a session, and waits at most [`END_TIME`] for the confirmation.
+    /// Returns [`PumpStatus::Woken`] at the time `until` or after a wake-up, so that the owner can limit the wait. Also
+    /// returns this status when [`END_TIME`] has passed: the next call then returns [`PumpStatus::Closed`].
     fn poll_end(
         &mut self,
         context: &mut Context<'_>,

@@ -66,7 +66,7 @@ impl HttpSender {
         reporter.send(HttpReport { exchange, part: HttpPart::Head(Box::new(head)) }).await?;
         let mut body = pin!(body);
         while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
-            // MCP has no trailers.
+            // Ignore trailers, because MCP does not use them.
             if let Ok(bytes) = frame?.into_data() {
                 reporter.send(HttpReport { exchange, part: HttpPart::Bytes(bytes) }).await?;
             }

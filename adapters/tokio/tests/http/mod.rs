@@ -55,7 +55,7 @@ async fn calls_and_progress_work_in_both_eras() {
         }
         assert_eq!(steps, ["1", "2", "3"]);
         assert_eq!(within(call).await.unwrap().text().as_deref(), Some("counted"));
-        // The server compares the header field of the parameter with the argument.
+        // In `2026-07-28`, the server compares the argument `r` with the header field that repeats it.
         assert!(within(client.find_tool("region")).await.unwrap().is_some());
         let result = within(client.call_json("region", r#"{"r":"eu"}"#)).await.unwrap();
         assert_eq!(result.text().as_deref(), Some("\"eu\""));
@@ -431,7 +431,7 @@ async fn connect_error_names_the_url() {
     }
 }
 
-/// A-C1, B-C13: at the URL `/sse`, the server speaks only HTTP+SSE of 2024-11-05.
+/// Rules A-C1 and B-C13 of `docs/http-rules.md`: at the URL `/sse`, the server speaks only HTTP+SSE of 2024-11-05.
 #[tokio::test]
 async fn client_falls_back_to_http_sse() {
     let mut server = TestServer::start();

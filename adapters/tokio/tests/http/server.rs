@@ -111,7 +111,8 @@ impl TestServer {
         self.shared.released.notify_all();
     }
 
-    /// Receives requests and events until one starts with `wanted`, and returns that entry. Panics at the time limit.
+    /// Receives requests and events until one starts with `wanted`, and returns that entry. Panics if no entry arrives
+    /// for [`LIMIT`].
     pub(crate) async fn wait_for(&mut self, wanted: &str) -> String {
         let mut others = Vec::new();
         loop {
@@ -123,7 +124,7 @@ impl TestServer {
         }
     }
 
-    /// Returns the requests and events so far.
+    /// Removes and returns the requests and events that have arrived.
     pub(crate) fn take_events(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.events.try_recv().ok()).collect()
     }

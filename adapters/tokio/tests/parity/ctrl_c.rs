@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGHUP stop a server, in a separate process for each test.
+//! Ctrl-C, SIGTERM and SIGHUP stop a server. Each server runs in a separate process.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -40,7 +40,7 @@ fn child() {
 struct Server {
     process: Child,
     address: Address,
-    /// Kept open for the output of the test.
+    /// Kept open, so that the process can still write to stdout.
     _stdout: BufReader<ChildStdout>,
 }
 

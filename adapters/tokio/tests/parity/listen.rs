@@ -29,7 +29,7 @@ fn all_connections_share_the_workers() {
                 scope.spawn(move || assert_eq!(call(client, "hold"), "released"));
             }
             running.held.wait_for(2);
-            // The response shows that the connection has received its earlier call of `hold`.
+            // Before the response to `count`, the server has received any earlier call of `hold` on the connection.
             clients.iter().for_each(|client| drop(call(client, "count")));
             running.held.release();
         });

@@ -45,7 +45,7 @@ pub(super) enum Adapter {
 /// Both adapters.
 pub(super) const ADAPTERS: [Adapter; 2] = [Adapter::Threads, Adapter::Tokio];
 
-/// Calls of the tool `hold`, which run until they are released.
+/// The counts of open connections, and of running calls of the tool `hold`. These calls run until they are released.
 #[derive(Default)]
 pub(super) struct Held(Signal<HeldState>);
 

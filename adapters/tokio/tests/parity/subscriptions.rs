@@ -1,4 +1,4 @@
-//! Subscriptions that the handler or a hook refuses before the response.
+//! Subscriptions to resources, some of which the handler or a hook refuses.
 
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};

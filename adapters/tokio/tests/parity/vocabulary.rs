@@ -45,7 +45,7 @@ fn implemented(line: &str) -> Option<&str> {
     (!rest.contains(" for ")).then(|| name(&rest[start..]))
 }
 
-/// Returns the public methods of the compared types in these folders.
+/// Returns the public methods of the compared types in these folders, without hidden methods.
 fn methods(folders: &[&str]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for file in folders.iter().flat_map(|folder| files(&root().join(folder))) {
@@ -91,9 +91,9 @@ fn public_items_of_both_adapters_are_the_same() {
     let (threads, tokio) = (methods(&["adapters/std/src"]), methods(&shared));
     assert!(threads.len() > 100 && tokio.len() > 100, "{} and {} methods", threads.len(), tokio.len());
     compare(&threads, &tokio, &mut found);
-    // On threads, `next` is a method of `Iterator`.
+    // On threads, `next` is a method of `Iterator`. `methods` skips the implementations of traits.
     found.retain(|item| !item.contains("::next` | tokio"));
-    // Skips lowercase names, such as modules and functions. Only the function `stop_on_ctrl_c` is compared.
+    // Skips lowercase names, such as those of modules and functions, except the function `stop_on_ctrl_c`.
     let own = |exports: BTreeSet<String>| -> BTreeSet<String> {
         exports
             .into_iter()

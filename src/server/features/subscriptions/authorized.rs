@@ -141,7 +141,8 @@ impl<'a> SubscriptionRequest<'a> {
         self.uri().into_iter().chain(several)
     }
 
-    /// Accepts all requested resources, and the notifications of all requested lists.
+    /// Accepts all requested resources that may exist, and all requested lists for which the server declares
+    /// `listChanged`.
     ///
     /// Returns the ticket or `None`, as [`accept_if`](SubscriptionRequest::accept_if) does.
     pub fn accept(self) -> Option<Ticket> {
@@ -150,10 +151,10 @@ impl<'a> SubscriptionRequest<'a> {
 
     /// Accepts the resources whose URI satisfies the predicate.
     ///
-    /// - `subscriptions/listen`: the acknowledgment omits the other resources. The server accepts all requested lists.
-    ///   Returns the ticket of the subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
-    ///   `None` means that the server has refused the request: no slot is free, the id does not fit into the text of a
-    ///   slot, or the acknowledgment does not fit.
+    /// - `subscriptions/listen`: the acknowledgment omits the other resources. The server accepts all requested lists
+    ///   for which it declares `listChanged`. Returns the ticket of the subscription, for
+    ///   [`Server::end_subscription`](crate::Server::end_subscription). `None` means that the server has refused the
+    ///   request: no slot is free, the id does not fit into the text of a slot, or the acknowledgment does not fit.
     /// - `resources/subscribe`: if the predicate rejects the resource, the server refuses the request like a request
     ///   for an unknown resource. The server then also ends an earlier subscription of the session to this resource.
     ///   Always returns `None`.

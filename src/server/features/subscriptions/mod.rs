@@ -43,7 +43,7 @@ use crate::server::tasks::table::TaskStorage;
 ///   [`Server::end_subscription`](crate::Server::end_subscription), or when the connection ends. The acknowledgment
 ///   omits changes that the server did not declare. If no change remains, the acknowledgment is empty, and the server
 ///   sends no change notifications to the subscription.
-/// - Up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`: the server accepts these requests if it
+/// - Up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`: the server supports these requests if it
 ///   declared `resources.subscribe`.
 ///
 /// This feature declares no capability: the features with changing lists and resources declare their own capabilities.
@@ -88,8 +88,8 @@ impl Sealed for Subscriptions {
     fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {
         let (revision, config) = (results.revision, results.config);
         if revision.has(WireFeature::Subscriptions) {
-            // The measured length is an upper bound: each closure writes a complete message, to which `measure` adds
-            // the start and the end of a response.
+            // The measured length is larger than the message: each closure writes a complete message, and `measure`
+            // adds the start and the end of a response.
             results.measure(Shape::Result, &mut |out: &mut Writer<'_>| {
                 write_acknowledged(out, &[], config.declared_lists(), &mut |_: &mut Writer<'_>| {});
                 (0..config.limits.id).for_each(|_| out.token("0"));
@@ -178,9 +178,12 @@ fn unsubscribed<'e>(input: &'e LineDecoder<'_>, _: &'e ServerState<'_>, _: Ticke
     Some(Event::Unsubscribed(text_of(part(input, spans_of(input).subject).bytes())))
 }
 
-/// Adds a resource to the registry if its change notification has at most `space` bytes, and the application accepts
-/// the resource. Returns `Ok(false)` if the owner already has the resource. `id` is the id of `subscriptions/listen`,
-/// or `None` in the handshake era.
+/// Adds a resource to the registry. Returns `Ok(false)` if the owner already has the resource. `id` is the id of
+/// `subscriptions/listen`, or `None` in the handshake era.
+///
+/// # Errors
+/// The registry has no space, the change notification of the resource has more than `space` bytes, or the application
+/// does not accept the resource.
 fn add_resource(
     registry: &mut SubscriptionRegistry<'_>,
     in_flight: &RequestTable<'_>,
@@ -255,8 +258,11 @@ fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Tick
     request.state.peer.defer(&source, stream, context.with_kind(kind), None)
 }
 
-/// Registers the resources and writes the acknowledgment. Omits a resource that is unknown, that does not fit into a
-/// buffer, or that the application does not accept. Also omits a task that does not fit.
+/// Registers the resources and writes the acknowledgment.
+///
+/// Omits a resource that is unknown, that the filter repeats, or that the application does not accept. Also omits a
+/// resource that does not fit into the registry or the acknowledgment, or whose change notification would not fit into
+/// the transmit buffer. Omits a task that does not fit into the acknowledgment.
 ///
 /// Returns `false` if the acknowledgment does not fit.
 fn write_acknowledgment(

@@ -1,4 +1,4 @@
-//! Notifications of subscriptions: acknowledgment, changes, end.
+//! Messages of subscriptions: acknowledgment, changes, end.
 
 use crate::error::SendError;
 use crate::framing::LineDecoder;
@@ -22,7 +22,7 @@ use crate::server::server_state::{RequestTable, ServerState};
 /// A new subscription (`subscriptions/listen`). The server has acknowledged the subscription.
 ///
 /// If the client cancels the request or closes its stream, the server emits [`Event::Cancelled`]. Other ends of the
-/// subscription cause no event.
+/// subscription cause no event of their own.
 #[derive(Clone, Copy)]
 pub struct Listening<'a> {
     pub(crate) ticket: Ticket,
@@ -145,7 +145,8 @@ pub(crate) fn record_change(state: &mut ServerState<'_>, change: Change<'_>) {
     }
 }
 
-/// Writes pending notifications while the output has space. The order is lists, resources, ends of subscriptions.
+/// Writes pending messages while the output has space: first changes of lists, then changes of resources, then the
+/// final messages of subscriptions.
 pub(crate) fn write_pending(state: &mut ServerState<'_>) {
     if !state.pending_changes.any(ChangeSet::FEATURE_PENDING)
         && state.peer.lifecycle.state() != State::Draining
@@ -173,7 +174,7 @@ fn write_lists(state: &mut ServerState<'_>) -> Option<()> {
                     write_subscription_meta(out, id);
                     out.token("}}");
                 })?;
-                // Several features may have the same list.
+                // Several features may have the same list: send its notification once.
                 flags.remove(list);
                 pending(state, ticket)?.remove(list);
             }
@@ -230,7 +231,7 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
 /// Outside message mode, the server sends the response and then `notifications/cancelled`. One page of the
 /// specification requires the response, another page requires the cancellation.
 fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
-    // Notifications of tasks precede the end. They wait while a batch is in the line.
+    // Notifications of tasks precede the end. These notifications wait while a batch is in the line.
     if state.pending_changes.any(ChangeSet::TASKS_PENDING) {
         return None;
     }

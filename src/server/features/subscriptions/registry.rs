@@ -48,7 +48,7 @@ impl Owner {
         SessionKey(self.0.generation as u16)
     }
 
-    /// Returns the number to mix into the seed of the hash.
+    /// Returns the slot and the generation as one number. The seed of an entry's hash includes the number of its owner.
     fn key(self) -> u64 {
         u64::from(self.0.slot) << 32 | u64::from(self.0.generation)
     }
@@ -79,7 +79,7 @@ pub(crate) struct SubscriptionRegistry<'b> {
 }
 
 /// Size of an entry's header, in bytes. The header has the owner's slot (2) and generation (4), the flags (1), the
-/// length of the URI (2), and two child offsets (3 each). The URI follows the header.
+/// length of the URI or task id (2), and two child offsets (3 each). The URI or task id follows the header.
 pub(crate) const HEADER: usize = 15;
 
 /// Offset of the flags in an entry.

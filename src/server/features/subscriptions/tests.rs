@@ -37,7 +37,7 @@ const CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1")
     .features(&[&Files, &Subscriptions])
     .second_initialize(SecondInitialize::Restart);
 
-/// A server and a client, which exchange chunks of `chunk` bytes.
+/// A server and a client, which exchange chunks of at most `chunk` bytes.
 struct Pipe<'b> {
     server: Server<'b>,
     chunk: usize,
@@ -107,7 +107,8 @@ impl Pipe<'_> {
     }
 }
 
-/// Runs `dialogue` for several chunk sizes and both buffer types. `capacity` is the size of the subscription buffer.
+/// Runs `dialogue` for several chunk sizes, with a lent subscription buffer and, with the feature `alloc`, a grown one.
+/// `capacity` is the size of the subscription buffer, and `tx` is the size of the transmit buffer.
 fn with(capacity: usize, tx: usize, dialogue: impl Fn(&mut Pipe<'_>)) {
     for chunk in [usize::MAX, 1, 7] {
         for grown in [false, true] {
@@ -210,7 +211,7 @@ fn unwatchable_resource_is_refused_with_reason() {
         pipe.send(&call(7, "resources/subscribe", "a:b"));
         pipe.expect(&[&ok(6), &ok(7)], &[&format!("unsubscribed {fits}"), "subscribed a:b"]);
     });
-    // The notification with this URI would not fit into the transmit buffer.
+    // A URI is too long if its change notification would not fit into the transmit buffer.
     with(4000, 640, |pipe| {
         pipe.connect();
         let space = 640 - 1 - session_updated("").len();
@@ -243,13 +244,14 @@ fn subscription_is_notified_of_its_own_resources() {
         pipe.changed("a:2");
         let expected = [updated(1, "a:1"), updated(1, "a:2"), updated(2, "a:2"), session_updated("a:2")];
         pipe.expect(&expected.each_ref().map(String::as_str), &[]);
-        // A cancelled subscription receives nothing more. The other owners still receive notifications.
+        // A cancelled subscription receives nothing more. The other subscription and the session still receive
+        // notifications.
         pipe.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
         assert!(!pipe.server.is_watched("a:1") && pipe.server.is_watched("a:2"));
         pipe.changed("a:1");
         pipe.changed("a:2");
         pipe.expect(&[&updated(2, "a:2"), &session_updated("a:2")], &["cancelled"]);
-        // The server sends pending changes before the end.
+        // The server sends pending changes before it ends a subscription.
         pipe.server.changed(Change::Resource("a:2"));
         let second = pipe.tickets[1];
         pipe.server.end_subscription(second).unwrap();

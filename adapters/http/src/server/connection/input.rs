@@ -12,7 +12,7 @@ impl Connection<'_> {
     /// Handles input from the client. Returns the number of consumed bytes.
     ///
     /// The caller must keep the remaining bytes, and pass them in again after the next output.
-    // Not inlined, because its stack frame must not be live while the application handles an event.
+    // Not inlined, so that its stack frame is not live while the application handles an event.
     #[inline(never)]
     pub fn receive<P: Policy>(
         &mut self,
@@ -42,8 +42,8 @@ impl Connection<'_> {
     /// body. The caller then locks the servers, and calls [`pass`](Connection::pass).
     ///
     /// # Errors
-    /// The input is not valid HTTP/1.1 or HTTP/1.0, or a head is too large. The caller must then call
-    /// [`refuse`](Connection::refuse).
+    /// The input is not valid HTTP/1.1 or HTTP/1.0, a head is too large, or the request requires a part of HTTP that is
+    /// not supported. The caller must then call [`refuse`](Connection::refuse).
     #[inline(never)]
     pub fn parse<'i>(
         &mut self,

@@ -97,8 +97,8 @@ pub struct Connection<'b> {
 pub enum ConnectionStatus {
     /// The connection serves a request or waits for one.
     Open,
-    /// All output was sent. The caller must shut down the output of the socket, and continue to pass in input. Unread
-    /// input would reset the connection, and the client could lose the response.
+    /// All output was sent. The caller must shut down the output of the socket, and continue to pass in input. If the
+    /// socket closed with unread input, the connection would be reset, and the client could lose the response.
     Closing,
     /// The caller must close the socket, and call [`Connection::close`].
     Closed,
@@ -121,14 +121,16 @@ enum Request {
     /// No exchange has begun for the request.
     None,
     Exchange(ExchangeId),
-    /// The refusal of the request. The flag is `true` for the method HEAD: the response then has no body.
+    /// The refusal of the request. The flag is `true` if [`HttpServer::begin`] has refused a HEAD request: the response
+    /// then has no body.
     Refused(Refusal, bool),
 }
 
 impl<'b> Connection<'b> {
     /// Creates a connection that waits for its first request.
     ///
-    /// `head` stores the fields of a head: see [`RequestDecoder`]. 400 bytes suffice, except for long tokens.
+    /// `head` stores the fields of a head: see [`RequestDecoder`]. 400 bytes suffice for a typical head. A long
+    /// target or token takes more.
     #[must_use]
     pub fn new(head: &'b mut [u8]) -> Connection<'b> {
         Connection {
@@ -183,8 +185,8 @@ impl<'b> Connection<'b> {
         }
     }
 
-    /// Returns whether a request has a complete response, whose last byte is unsent. A client that has ended its input
-    /// may still read this response. At the end of the input in any other state, the caller calls
+    /// Returns whether the response to the current request is complete, but not yet fully sent. A client that has ended
+    /// its input may still read this response. At the end of the input in any other state, the caller calls
     /// [`close`](Connection::close).
     #[must_use]
     pub fn has_whole_response<P: Policy>(&self, http: &HttpServer<'_, P>) -> bool {
@@ -274,7 +276,7 @@ impl<'b> Connection<'b> {
     }
 }
 
-/// A response to a request that is not valid HTTP.
+/// A response to a request whose head or body the parser rejects.
 impl From<HttpError> for Refusal {
     fn from(error: HttpError) -> Refusal {
         let refusal = Refusal::new(error.status(), code::INVALID_REQUEST, error.reason());

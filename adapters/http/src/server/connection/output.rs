@@ -99,14 +99,14 @@ impl Connection<'_> {
         let Some(exchange) = self.exchange() else { return };
         let output = http.output(exchange);
         self.is_end = output.is_end && n >= output.body.len();
-        // The exchange and its deadline end, but the last chunk is unsent.
+        // The exchange and its deadline end here. The last chunk is unsent, so it gets a deadline of the connection.
         if self.is_end && self.is_chunked {
             self.deadline = now.plus(http.config.times.stall);
         }
         http.sent(exchange, n, now);
     }
 
-    /// Selects the next piece after a complete piece.
+    /// Selects the next piece of the response, if the response has output. The previous piece must be complete.
     #[inline(never)]
     fn next_piece<P: Policy>(&mut self, http: &mut HttpServer<'_, P>, now: Millis) {
         let exchange = match self.request {

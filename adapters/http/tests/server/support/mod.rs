@@ -18,7 +18,7 @@ pub(crate) struct Harness {
     pub(crate) http: HttpServer<'static, TestPolicy>,
     pub(crate) server: Server<'static>,
     pub(crate) now: Millis,
-    /// The largest piece of a body or of output.
+    /// Maximum length of one piece of a body or of output.
     pub(crate) piece: usize,
     pub(crate) replies: BTreeMap<u64, Reply>,
     /// Exchanges whose client does not read.
@@ -41,7 +41,7 @@ pub(crate) struct Sizes {
     pub(crate) output: usize,
     pub(crate) bodies: usize,
     pub(crate) replay: usize,
-    /// Whether the memory grows to these sizes.
+    /// Whether the memory grows to these sizes. If not, the memory is lent.
     pub(crate) grows: bool,
 }
 
@@ -186,7 +186,7 @@ impl Harness {
         panic!("the server makes no progress");
     }
 
-    /// Reads all available output of an exchange.
+    /// Reads all available output of an exchange, unless the exchange is in `stalled`.
     pub(crate) fn read(&mut self, id: ExchangeId) {
         let Some(reply) = self.replies.get_mut(&Self::key(id)) else { return };
         while !reply.ended {
