@@ -313,8 +313,8 @@ impl<'b> ClientState<'b> {
             | self.peer.in_flight.has_queued()
     }
 
-    /// Returns whether a message about a task that the client runs waits for transmit space. Such a message precedes all
-    /// queued messages.
+    /// Returns whether a message about a task that the client runs waits for transmit space. Such a message precedes
+    /// all queued messages.
     #[inline]
     pub(crate) fn awaits_task_message(&self) -> bool {
         let is_pending = self.client_tasks.as_ref().is_some_and(|table| table.is_pending);

@@ -83,8 +83,9 @@
 
 // The result of a function. A function that returns an error has had no effect, unless its description says otherwise.
 // The description also lists the errors of the function. In addition, any function may return `MCP_ERROR_NULL` if a
-// required pointer is NULL, and `MCP_ERROR_UTF8` if a text is not UTF-8. A function that returns no status has no effect
-// on a NULL server or client: it returns 0 or no bytes, and a poll returns `MCP_EVENT_CLOSED` or `MCP_CLIENT_CLOSED`.
+// required pointer is NULL, and `MCP_ERROR_UTF8` if a text is not UTF-8. A function that returns no status has no
+// effect on a NULL server or client: it returns 0 or no bytes, and a poll returns `MCP_EVENT_CLOSED` or
+// `MCP_CLIENT_CLOSED`.
 enum mcp_status_t
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -592,8 +593,8 @@ mcp_client_event_kind_t mcp_client_poll(mcp_client_t *client,
 const uint8_t *mcp_client_output(mcp_client_t *client,
                                  size_t *length);
 
-// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll. A `count` larger
-// than the output means all bytes.
+// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll. A `count`
+// larger than the output means all bytes.
 //
 // Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has already reported sent
 // bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
@@ -623,8 +624,8 @@ size_t mcp_client_feed(mcp_client_t *client,
 uint8_t *mcp_client_input(mcp_client_t *client,
                           size_t *size);
 
-// Reports that `count` bytes were received into the space. Call this at most once after each poll. A `count` larger than
-// the space means the whole space.
+// Reports that `count` bytes were received into the space. Call this at most once after each poll. A `count` larger
+// than the space means the whole space.
 //
 // Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has already passed
 // received bytes after this poll, or another function has made the space invalid. The client then has not received
@@ -798,8 +799,8 @@ mcp_event_kind_t mcp_server_poll(mcp_server_t *server,
 const uint8_t *mcp_server_output(mcp_server_t *server,
                                  size_t *length);
 
-// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll. A `count` larger
-// than the output means all bytes.
+// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll. A `count`
+// larger than the output means all bytes.
 //
 // Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has already reported sent
 // bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
@@ -832,8 +833,8 @@ size_t mcp_server_feed(mcp_server_t *server,
 uint8_t *mcp_server_input(mcp_server_t *server,
                           size_t *size);
 
-// Reports that `count` bytes were received into the space. Call this at most once after each poll. A `count` larger than
-// the space means the whole space.
+// Reports that `count` bytes were received into the space. Call this at most once after each poll. A `count` larger
+// than the space means the whole space.
 //
 // Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has already passed received
 // bytes after this poll, or another function has made the space invalid. The server then has not received these bytes.

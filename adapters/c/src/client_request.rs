@@ -36,8 +36,8 @@ pub unsafe extern "C" fn mcp_client_call_tool(
     timeout: u64,
     ticket: *mut u64,
 ) -> mcp_status_t {
-    // SAFETY: the client is NULL or initialized. The caller promises that `name` is a string, and `arguments` a string or
-    // NULL.
+    // SAFETY: the client is NULL or initialized. The caller promises that `name` is a string, and `arguments` a string
+    // or NULL.
     let sent = check_not_null(ticket).and_then(|()| unsafe {
         let (client, name, arguments) = (machine(client)?, string(name)?, optional_string(arguments)?);
         Ok(client.call_json(name, arguments.unwrap_or("{}"), options(timeout).with_progress())?)
@@ -86,8 +86,8 @@ pub unsafe extern "C" fn mcp_client_resume_tool(
     name: *const c_char,
     arguments: *const c_char,
 ) -> mcp_status_t {
-    // SAFETY: the client is NULL or initialized. The caller promises that `name` is a string, and `arguments` a string or
-    // NULL.
+    // SAFETY: the client is NULL or initialized. The caller promises that `name` is a string, and `arguments` a string
+    // or NULL.
     let texts = unsafe {
         machine(client).and_then(|client| Ok((client, string(name)?, optional_string(arguments)?)))
     };

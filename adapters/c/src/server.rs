@@ -328,8 +328,8 @@ pub unsafe extern "C" fn mcp_server_output(server: *mut mcp_server_t, length: *m
     output.as_ptr()
 }
 
-/// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll. A `count` larger
-/// than the output means all bytes.
+/// Reports that the first `count` bytes of the output were sent. Call this at most once after each poll. A `count`
+/// larger than the output means all bytes.
 ///
 /// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has already reported sent
 /// bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
@@ -374,8 +374,8 @@ pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server_t, size: *mut 
     input.as_mut_ptr()
 }
 
-/// Reports that `count` bytes were received into the space. Call this at most once after each poll. A `count` larger than
-/// the space means the whole space.
+/// Reports that `count` bytes were received into the space. Call this at most once after each poll. A `count` larger
+/// than the space means the whole space.
 ///
 /// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has already passed received
 /// bytes after this poll, or another function has made the space invalid. The server then has not received these bytes.

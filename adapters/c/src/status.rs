@@ -4,8 +4,9 @@ use mcp_proto::{ConfigError, SendError};
 
 /// The result of a function. A function that returns an error has had no effect, unless its description says otherwise.
 /// The description also lists the errors of the function. In addition, any function may return `MCP_ERROR_NULL` if a
-/// required pointer is NULL, and `MCP_ERROR_UTF8` if a text is not UTF-8. A function that returns no status has no effect
-/// on a NULL server or client: it returns 0 or no bytes, and a poll returns `MCP_EVENT_CLOSED` or `MCP_CLIENT_CLOSED`.
+/// required pointer is NULL, and `MCP_ERROR_UTF8` if a text is not UTF-8. A function that returns no status has no
+/// effect on a NULL server or client: it returns 0 or no bytes, and a poll returns `MCP_EVENT_CLOSED` or
+/// `MCP_CLIENT_CLOSED`.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum mcp_status_t {

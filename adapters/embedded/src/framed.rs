@@ -359,8 +359,8 @@ impl FramedPump {
         has_written
     }
 
-    /// Handles the result of a write, or of an async flush as a write of 0 bytes. Returns whether bytes were written, or
-    /// the line was found closed. Fails if the error is temporary.
+    /// Handles the result of a write, or of an async flush as a write of 0 bytes. Returns whether bytes were written,
+    /// or the line was found closed. Fails if the error is temporary.
     fn record_write(&mut self, written: Result<usize, ErrorKind>, now: Millis) -> Result<bool, ErrorKind> {
         match written {
             Ok(count) => {

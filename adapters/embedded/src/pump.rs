@@ -17,8 +17,8 @@ pub const SESSION_MARK: &[u8] = b"\n\x04\x04\x04\x04\n";
 /// ASCII *cancel*. The machine discards a line that contains this byte.
 const CANCEL: u8 = 0x18;
 
-/// Ends a partial line of output. Without the cancel byte, a server that has restarted would answer the rest of the line
-/// with a parse error without an id. The client would take this error for the response to its first request.
+/// Ends a partial line of output. Without the cancel byte, a server that has restarted would answer the rest of the
+/// line with a parse error without an id. The client would take this error for the response to its first request.
 const CANCELLED_LINE: &[u8] = &[CANCEL, b'\n'];
 
 /// The value of [`Pump::matched`] before the first byte of a session.
@@ -301,8 +301,8 @@ impl Pump {
         None
     }
 
-    /// Cancels the first line of a session unless it begins with `{`, because it is probably the rest of a line that the
-    /// peer began before this end started.
+    /// Cancels the first line of a session unless it begins with `{`, because it is probably the rest of a line that
+    /// the peer began before this end started.
     fn cancel_torn_line(&mut self) {
         let [first, ..] = &mut self.read_buffer;
         if !matches!(first, b'\n' | b'{') {
@@ -335,8 +335,8 @@ impl Pump {
         end
     }
 
-    /// Clears the line state of the old session. The pump then cancels and ends a partial line of output before it writes
-    /// anything else.
+    /// Clears the line state of the old session. The pump then cancels and ends a partial line of output before it
+    /// writes anything else.
     fn clear_lines(&mut self) {
         self.cancels_line = false;
         self.in_line = false;

@@ -69,7 +69,8 @@ impl Tasks {
     ///
     /// A call of a tool in a static catalog becomes a task only if the tool
     /// [supports](crate::server::Tool::task_support) tasks. A function with the attribute `tool` supports tasks with
-    /// the item `task_support = optional`. If the function runs outside of the event loop, the adapter defers its calls.
+    /// the item `task_support = optional`. If the function runs outside of the event loop, the adapter defers its
+    /// calls.
     ///
     /// - `2026-07-28`: a call of a client that declares the extension becomes a task, if the table has a free slot when
     ///   the application defers the call. While the connection ends, no call becomes a task, unless the table

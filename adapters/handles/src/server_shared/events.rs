@@ -73,7 +73,8 @@ impl ServerShared {
         }
     }
 
-    /// Ends the record of the current request after a panic of the handler, unless the handler has deferred the request.
+    /// Ends the record of the current request after a panic of the handler, unless the handler has deferred the
+    /// request.
     #[cfg(feature = "http-server")]
     pub(crate) fn drop_record(&self) {
         let record = lock(&self.current).take();

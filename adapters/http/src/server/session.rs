@@ -169,8 +169,8 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Ends the exchanges of all ended sessions early for their clients, because a message waits for space. The session
-    /// of the message may have ended, or the unread output of an ended session may take the space. Returns whether there
-    /// was an exchange.
+    /// of the message may have ended, or the unread output of an ended session may take the space. Returns whether
+    /// there was an exchange.
     #[cold]
     pub(super) fn cut_ended(&mut self) -> bool {
         let mut has_cut = false;

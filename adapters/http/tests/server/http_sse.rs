@@ -51,7 +51,8 @@ fn a_call_has_the_user_of_its_session() {
     harness.http.policy().tokens = &["first", "second"];
     let token = |request: Request| request.with("authorization", "Bearer second");
     let stream = harness.send(&token(Request { target: "/sse".into(), ..Request::new("GET") })).unwrap();
-    let uri = harness.reply(stream).body.strip_prefix("event: endpoint\ndata: ").unwrap().trim_end().to_string();
+    let uri =
+        harness.reply(stream).body.strip_prefix("event: endpoint\ndata: ").unwrap().trim_end().to_string();
     for body in [initialize("2024-11-05"), old_call(1, "defer")] {
         assert_eq!(harness.ask(&token(message(&uri, body))).status, 202);
     }
