@@ -143,11 +143,12 @@ fn read_lines(stream: &mut UnixStream, received: &mut Vec<u8>, count: usize) {
     }
 }
 
-/// Measures each server with a thousand connections. Then measures the server with one loop also with at most ten
-/// thousand connections, and with idle connections in a loop of 60 Hz.
+/// Measures each server with a thousand connections. Then measures the server `loop` twice more: with up to ten
+/// thousand connections, and with idle connections while its loop runs at 60 Hz.
 ///
 /// # Panics
-/// If the limit of open files cannot be set, or a server does not start, ends, or does not respond correctly in time.
+/// If the limit of open files cannot be set, or a server does not start, exits early, or does not respond correctly in
+/// time.
 pub fn measure(effort: Effort, commands: &[String], processors: Processors) {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit of open files");
     setrlimit(Resource::RLIMIT_NOFILE, most, most).expect("the permitted limit");

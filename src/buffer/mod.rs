@@ -34,8 +34,8 @@ enum Store<'b> {
         /// Number of consecutive uses of at most a quarter of the buffer.
         small_uses: u8,
         /// The time since which at most a quarter of the buffer is in use, or `BUSY`. The field is not an `Option`, so
-        /// that the compiler stores the discriminant of the enum in a niche of the `Vec`. The bytes of both variants
-        /// then have the same offset.
+        /// that the compiler stores the discriminant of the enum in a niche of the `Vec`. The pointer to the data then
+        /// has the same offset in both variants.
         idle_since: Millis,
     },
 }
@@ -327,7 +327,7 @@ fn truncate(bytes: &mut Vec<u8>, length: usize) {
 }
 
 /// Grows the buffer to at least `end` bytes. Returns `None` in the same cases as [`BufferMut::ensure`]. Not inlined,
-/// because growth is rare, and because every write of output contains a call of this function.
+/// because growth is rare, and the code of every write of output would contain a copy of this function.
 #[cfg(feature = "alloc")]
 #[cold]
 #[inline(never)]
@@ -335,8 +335,8 @@ fn grow(bytes: &mut Vec<u8>, end: usize, limit: usize) -> Option<()> {
     if end > limit {
         return None;
     }
-    // The buffer grows to twice its size or to a quarter more than `end`, whichever is larger, so that it rarely grows.
-    // The buffer grows no further, because `resize` zeroes all new bytes.
+    // The buffer grows to twice its size, to a quarter more than `end` or to `FIRST_SIZE`, whichever is largest, but
+    // not beyond the limit. It then rarely grows. The buffer grows no further, because `resize` zeroes all new bytes.
     let wanted = bytes.len().saturating_mul(2).max(end.saturating_add(end / 4)).max(FIRST_SIZE).min(limit);
     // A heap without space for `wanted` bytes may have space for `end` bytes.
     let size = [wanted, end].into_iter().find(|size| reserve(bytes, *size))?;

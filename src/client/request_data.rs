@@ -37,8 +37,8 @@ pub struct SentRequest {
 
 const _: () = assert!(size_of::<crate::client::Slot>() <= 64, "a slot exceeds 64 bytes");
 
-/// The lower bound of the sequence numbers that no sent request uses. A request that needs input stores `NO_SEQUENCE`
-/// plus the number of its input requests.
+/// Sequence numbers from here on are part of no sent id. A request that needs input stores `NO_SEQUENCE` plus the
+/// number of its input requests.
 pub(crate) const NO_SEQUENCE: u64 = 1 << 63;
 
 impl OutboundData for SentRequest {
@@ -67,7 +67,9 @@ impl ClientState<'_> {
         self.peer.in_flight.outbound(ticket).map_or(Method::Other, |outbound| outbound.data.method)
     }
 
-    /// Returns the meaning of the largest id on this stream, among the ids that the client can have sent so far.
+    /// Finds the most recent id of this stream, among the ids that the client can have sent so far, and returns its
+    /// meaning. The low 32 bits of the ids of a stream are the number of the stream.
+    ///
     /// Returns [`IssuedId::Unknown`] if the stream has no such id.
     pub(crate) fn find_on_stream(&self, StreamId(stream): StreamId) -> IssuedId {
         // All sent ids are below this bound. Find the largest id below the bound whose low 32 bits are the stream.

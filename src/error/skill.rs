@@ -10,8 +10,9 @@ error_values! {
         /// The URI does not end with the name of a skill and `/SKILL.md`, or the name is not valid.
         Uri =
             "the URI must be like `skill://folder/name/SKILL.md`; the name has up to 64 characters of a-z, 0-9 and single `-`",
-        /// `SKILL.md` has no frontmatter, repeats a field, or has YAML other than comments and one string per line. The
-        /// application must set other YAML as [JSON](crate::server::Skill::frontmatter), too.
+        /// `SKILL.md` has no frontmatter, repeats a field, or has YAML other than comments and one string per line. If
+        /// the frontmatter has other YAML, the application must also set the whole frontmatter as
+        /// [JSON](crate::server::Skill::frontmatter).
         Frontmatter =
             "`SKILL.md` must begin with frontmatter that has one string per line; set other frontmatter as JSON",
         /// The frontmatter has no name, or a name that differs from the name of the folder.

@@ -1,4 +1,5 @@
-//! Dispatches inbound messages: requests to features, `notifications/cancelled`, responses, invalid messages.
+//! Dispatches inbound messages: passes requests to features, and handles `notifications/cancelled` and other
+//! notifications, responses and invalid messages.
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;

@@ -46,8 +46,9 @@ impl Server<'_> {
     /// client finds the request.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has ended, or is not deferred, or the subscription ends with the connection.
-    /// [`SendError::Busy`], [`SendError::Unwritable`], [`SendError::Invalid`]: as for [`notify`](Server::notify).
+    /// [`SendError::Gone`]: the request has ended or is not deferred, or the request is a subscription and the
+    /// connection is ending. [`SendError::Busy`], [`SendError::Unwritable`], [`SendError::Invalid`]: as for
+    /// [`notify`](Server::notify).
     pub fn notify_subscription(
         &mut self,
         ticket: Ticket,

@@ -50,7 +50,8 @@ impl<'b> Server<'b> {
         Ok(Server::write_to(place, config, rx, output))
     }
 
-    // Not inlined, so that the stack frame for moving the server exists neither during the check nor afterwards.
+    // Not inlined, so that the stack frame for moving the server exists only during this call, and not during the check
+    // or after `init` has returned.
     #[inline(never)]
     fn write_to<'p>(
         place: &'p mut MaybeUninit<Server<'b>>,

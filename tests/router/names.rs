@@ -1,5 +1,5 @@
-//! Handlers whose names, variables and arguments are keywords, handlers that are deprecated, and handlers whose types
-//! come from a macro, have parameters, or have no name.
+//! Handlers with keywords as names, variables or arguments; deprecated handlers; and handlers whose types come from a
+//! macro, are generic, or are `impl Trait`.
 
 #![deny(warnings)]
 
@@ -40,7 +40,7 @@ fn r#match() -> [&'static str; 1] {
     ["x"]
 }
 
-/// Arguments without a caller in new code.
+/// Deprecated arguments of a deprecated tool.
 #[deprecated]
 #[derive(ToolArguments)]
 struct Level {

@@ -82,7 +82,7 @@ fn refusal_ends_an_earlier_subscription() {
         accepted(1),
         accepted(2),
         refused(3),
-        // The entry of the earlier subscription is still in the buffer.
+        // The buffer still contains the entry of the earlier subscription, marked as removed.
         refused(4)
     ));
 }

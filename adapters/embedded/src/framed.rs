@@ -318,8 +318,8 @@ impl FramedPump {
         true
     }
 
-    /// Writes the frames that are due, until the line accepts no further bytes. Returns whether any byte was written.
-    /// Fails if a write fails with a temporary error.
+    /// Writes the frames that are due, until the line accepts no further bytes. Returns whether any byte was written,
+    /// or the line was found closed. Fails if a write fails with a temporary error.
     fn transmit(&mut self, line: &mut dyn Link, now: Millis) -> Result<bool, ErrorKind> {
         let mut has_written = false;
         loop {
@@ -335,7 +335,8 @@ impl FramedPump {
         }
     }
 
-    /// Writes the frames that are due, until a write fails, and then flushes. Returns whether any byte was written.
+    /// Writes the frames that are due, until a write fails, and then flushes. Returns whether any byte was written, or
+    /// the line was found closed.
     fn write_all<T: Read + Write>(&mut self, line: &mut T, now: &mut dyn FnMut() -> Millis) -> bool {
         let mut has_written = false;
         loop {
@@ -359,8 +360,8 @@ impl FramedPump {
         has_written
     }
 
-    /// Handles the result of a write, or of an async flush as a write of 0 bytes. Returns whether bytes were written,
-    /// or the line was found closed. Fails if the error is temporary.
+    /// Handles the result of a write. The result of an async flush counts as the result of a write of 0 bytes. Returns
+    /// whether bytes were written, or the line was found closed. Fails if the error is temporary.
     fn record_write(&mut self, written: Result<usize, ErrorKind>, now: Millis) -> Result<bool, ErrorKind> {
         match written {
             Ok(count) => {
@@ -401,7 +402,7 @@ struct Stream<'l> {
 impl Link for Stream<'_> {
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
         let received = self.link.received();
-        // The link has reported the session that begins with this mark.
+        // Skip the mark at the start of a session, because the link itself detects sessions.
         let skipped = match received {
             [b'\n', 0x04, ..] if self.is_start => SESSION_MARK.len(),
             _ => 0,

@@ -29,8 +29,8 @@ struct Peer {
     resets: u32,
     /// Whether the pump reads the end of the input when no byte is left.
     ends: bool,
-    /// The number of writes that time out after a read of bytes, once the whole input is sent. Used only if `ends` is
-    /// set.
+    /// Once the whole input is sent, each read that returns bytes makes this number of the following writes time out.
+    /// Used only if `ends` is set.
     refusals: usize,
     /// Whether the pump has read the end of the input.
     is_ended: bool,
@@ -123,8 +123,7 @@ fn output() -> String {
     [MARK, WELCOME, &pongs, &answer(PINGS, "Hello!")].concat()
 }
 
-/// Runs one form of the pump until it returns or waits. Returns `None` if the pump is idle or still waits. The caller
-/// then advances the clock by a millisecond.
+/// Runs one form of the pump until it returns or waits. Returns `None` if the pump is idle or still waits.
 type Turn = fn(&mut FramedPump, &mut Server<'_>, &mut Peer) -> Option<PumpStatus>;
 
 /// Runs a server until the peer has received the expected output, or for at most 100 seconds.

@@ -187,8 +187,8 @@ impl RequestState {
     }
 
     /// Sets the result, unless the request already has one. Unless the result is an acknowledged subscription, also
-    /// ends the request, and then closes the notification queue. A consumer that sees the end of the queue therefore
-    /// also sees the failure.
+    /// ends the request, and then closes the notification queue. So if a consumer sees that the queue is closed,
+    /// `failure` already returns the error of the request, if there is one.
     pub(crate) fn complete(&self, result: Result<ResponseBody, CallError>) {
         let is_end = !matches!(result, Ok(ResponseBody::Listening(..)));
         self.state.update(|state| {

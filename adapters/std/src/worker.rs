@@ -103,8 +103,9 @@ impl ServerHandle {
     /// Sends a notification of an extension to a subscription, identified by the ticket of
     /// [`Event::Listening`](mcp_proto::server::Event::Listening).
     ///
-    /// Subscriptions exist only in `2026-07-28`. For `params` and waiting, see [`notify`](ServerHandle::notify). To
-    /// notify a request of an extension, use [`Responder::notify`].
+    /// Such subscriptions (`subscriptions/listen`) exist only in `2026-07-28`. For `params` and waiting, see
+    /// [`notify`](ServerHandle::notify). To send a notification that belongs to a request of an extension, use
+    /// [`Responder::notify`].
     pub fn notify_subscription<T: Serialize + ?Sized>(&self, ticket: Ticket, method: &str, params: &T) {
         block_on(self.shared.notify(Some(ticket), method, params));
     }
@@ -252,10 +253,10 @@ impl ServerHandle {
 
     /// Notifies a client of `2025-11-25` that an elicitation in URL mode is complete: see
     /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. Over HTTP, use
-    /// [`Responder::elicitation_complete`]: this method sends nothing, because the server has many sessions. So over
-    /// HTTP, no notification follows a call that ended with
-    /// [`require_urls`](mcp_proto::server::Call::require_urls). The client sends such a call again when its user is
-    /// done. May wait while the client does not read.
+    /// [`Responder::elicitation_complete`]: this method sends nothing, because the server has many sessions. The method
+    /// of `Responder` works only until its call ends. Over HTTP, the server therefore cannot send this notification
+    /// after a call that ended with [`require_urls`](mcp_proto::server::Call::require_urls). The client sends such a
+    /// call again when its user is done. May wait while the client does not read.
     pub fn elicitation_complete(&self, id: &str) {
         block_on(self.shared.elicitation_complete(id));
     }

@@ -7,9 +7,9 @@ use mcp_proto_handles::Stop;
 
 /// Returns a [`Stop`] switch, which stops its servers at Ctrl-C, and on Unix also at SIGTERM and SIGHUP.
 ///
-/// Running requests have `time` to finish. A second signal ends this time. Call the function inside of a runtime with
-/// its I/O driver enabled. A task of the runtime waits for the signals. Needs the feature `signal`, which is on by
-/// default.
+/// Running requests have `time` to finish. After a second signal, running requests have no more time. Call the function
+/// inside of a runtime with its I/O driver enabled. A task of the runtime waits for the signals. Needs the feature
+/// `signal`, which is on by default.
 ///
 /// ```no_run
 /// use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `Shared`: the state machines behind their lock, and the wakers of responses that wait for them.
+//! `Shared`: the state machines behind a lock, and the wakers of the tasks that wait for output of the machines.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Types that both libraries can write or read.
+//! Types that `mcp-proto` and `serde-json-core` write or read.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -261,7 +261,7 @@ pub(super) fn read() -> impl Strategy<Value = Read> {
     })
 }
 
-/// Generates the values of a [`Written`], with floats that may be infinite.
+/// Generates the values of a [`Written`], with finite floats.
 pub(super) fn written() -> impl Strategy<Value = Parts> {
     let names = prop::collection::btree_map(text(), any::<f64>(), 0..4);
     (

@@ -43,7 +43,7 @@ fn fresh(mut value: Value, freshness: Freshness) -> Value {
     value
 }
 
-/// The `resultType` of every rebuilt result, because only complete results have typed views.
+/// The `resultType` of the results that this module rebuilds: all are complete results.
 const COMPLETE: &str = "complete";
 
 fn icon(icon: IconView<'_>) -> Value {

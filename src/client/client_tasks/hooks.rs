@@ -46,7 +46,8 @@ pub(crate) struct ClientTaskHooks {
     /// Finds the open task of a deferred request. Returns the ticket of the task, and the context of the response.
     /// Returns `None` if there is no such task.
     pub(crate) find: fn(&TaskTable<'_>, Ticket) -> Option<(Ticket, Context)>,
-    /// Expires tasks up to the first event. Without an event, then sends pending messages: see `deliver::advance`.
+    /// Expires due tasks, and stops at the first task whose expiry causes an event. If there is no event, sends pending
+    /// messages: see `deliver::advance`.
     pub(crate) advance: fn(&mut ClientState<'_>),
     /// Returns the earliest expiry of a task, or `None` if no task expires.
     pub(crate) next_deadline: fn(&TaskTable<'_>) -> Option<Millis>,

@@ -1,7 +1,8 @@
 //! Resumable scanner: validates a text and finds the members of a JSON-RPC message.
 //!
-//! [`Scanner::tokens`] scans complete tokens, but only strings of ASCII without escapes. For any other token, `tokens`
-//! saves a [`State`]. The function for this state completes or rejects the token, in this piece or in a later piece.
+//! [`Scanner::tokens`] scans complete tokens; of the strings, it scans only those of ASCII without escapes. For any other
+//! token, `tokens` saves a [`State`]. The function for this state completes or rejects the token, in this piece or in a
+//! later piece.
 #![allow(clippy::as_conversions, reason = "a small enum value or limit widens to `usize`")]
 
 mod error;
@@ -84,7 +85,7 @@ enum State {
 #[repr(C)]
 pub struct Scanner {
     state: State,
-    /// The message member with the last name at depth one. `None` if this name belongs to no [`Member`].
+    /// The message member that the most recent name at depth one names. `None` if this name belongs to no [`Member`].
     current: Option<Member>,
     shape: Shape,
     limit: u8,
@@ -189,9 +190,9 @@ impl Scanner {
         }
     }
 
-    /// Scans the next piece like [`feed_with`](Scanner::feed_with), up to a newline outside of tokens, a saved token
-    /// or an error. Returns the bytes to feed next. Inside a saved token, and after an error, scans nothing and returns
-    /// all bytes.
+    /// Scans the next piece like [`feed_with`](Scanner::feed_with), but stops at a newline between tokens, at a token
+    /// whose state is saved, at a container beyond the depth limit, and at an error. Returns the bytes to feed next.
+    /// Inside a saved token, and after an error, scans nothing and returns all bytes.
     pub(crate) fn feed_tokens<'t>(&mut self, known: Option<&KnownObject>, bytes: &'t [u8]) -> &'t [u8] {
         let State::Between(step) = self.state else { return bytes };
         self.position = self.position.wrapping_add(bytes.len());

@@ -1,4 +1,4 @@
-//! Types that cannot be forms, and attributes that only forms or only arguments have.
+//! Types that cannot be forms, a title on the field of a newtype, and an attribute that only arguments have.
 
 use mcp_proto::{FormContent, ToolArguments};
 

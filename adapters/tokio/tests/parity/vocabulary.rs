@@ -70,7 +70,8 @@ fn methods(folders: &[&str]) -> BTreeSet<String> {
     found
 }
 
-/// Returns the names that a crate exports, without the names of the core.
+/// Returns the names in the `pub use` statements of a crate, including the modules in their paths, without the names of
+/// the core.
 fn exports(adapter: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(root().join(adapter).join("lib.rs")).unwrap();
     let statements = text.split("\npub use ").skip(1).filter_map(|rest| rest.split_once(';'));

@@ -75,7 +75,7 @@ fn SysTick() {
     tick();
 }
 
-/// Handles all interrupts without their own handler. Only the UART interrupt is enabled.
+/// Handles every interrupt that has no handler of its own. Only the UART interrupt is enabled.
 #[exception]
 unsafe fn DefaultHandler(_: i16) {
     uart();

@@ -31,13 +31,14 @@ pub struct Setup {
     pub grown: bool,
     /// Maximum number of requests in flight, modulo 8.
     pub slots: u8,
-    /// Stored bytes of each request in flight.
+    /// Bytes of text memory for each slot.
     pub text: u8,
     /// The connect mode modulo 3: stateless, handshake, or automatic.
     pub connect: u8,
     /// Index of the revision that the server's handshake selects.
     pub revision: u8,
-    /// Whether `revision` is the only handshake revision that the client supports, besides the stateless era.
+    /// Whether `revision` is the only handshake revision that the client supports. The client also supports the
+    /// stateless era.
     pub only: bool,
     /// Server capabilities as bits: tools, resources, resource subscriptions, prompts, completions, logging.
     pub can: u8,
