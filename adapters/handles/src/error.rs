@@ -288,6 +288,16 @@ mod tests {
 
     use super::*;
 
+    /// The core recognizes the failure of a handler by this text.
+    #[cfg(feature = "derive")]
+    #[test]
+    fn missing_capability_has_the_text_of_the_core() {
+        let missing =
+            mcp_proto::ClientCapabilities::ELICITATION_FORM.with(mcp_proto::ClientCapabilities::SAMPLING);
+        let text = mcp_proto::server::routes::missing_text(missing);
+        assert_eq!(crate::RequestError::MissingCapability(missing).to_string(), text);
+    }
+
     #[test]
     fn failure_of_http_is_printed_once_with_its_sources() {
         let failure = Box::new(HttpFailure::no_message("http://localhost/mcp"));

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use mcp_proto::input::{ElicitResultView, EncodedInput, Input, RootsView, SampledView};
 use mcp_proto::json::Json;
-use mcp_proto::server::routes::missing_text;
 use mcp_proto::server::{RequestOptions, Response};
 use mcp_proto::{
     ClientCapabilities, Millis, Outcome, RequestFailure, Revision, SendError, Server, Ticket, WireFeature,
@@ -84,7 +83,10 @@ impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RequestError::Unsupported => f.write_str("the protocol revision does not support the request"),
-            RequestError::MissingCapability(missing) => f.write_str(&missing_text(*missing)),
+            // `mcp_proto::server::routes::missing_text` has the same text.
+            RequestError::MissingCapability(missing) => {
+                write!(f, "the client did not declare the capability {missing}")
+            }
             RequestError::AutomaticTask => {
                 f.write_str("the call has become a task, which cannot request input from the client")
             }
