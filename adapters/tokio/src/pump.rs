@@ -268,9 +268,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             return Poll::Ready(PumpStatus::Closed);
         }
         let deadline = until.map_or(end, |until| until.min(end));
-        let is_due =
-            self.state.is_woken(context, until, now) || self.state.poll_deadline(context, Some(deadline));
-        if is_due { Poll::Ready(PumpStatus::Woken) } else { Poll::Pending }
+        if self.state.is_woken(context, until, now) {
+            return Poll::Ready(PumpStatus::Woken);
+        }
+        if self.state.poll_deadline(context, Some(deadline)) {
+            return Poll::Ready(if deadline == end { PumpStatus::Closed } else { PumpStatus::Woken });
+        }
+        Poll::Pending
     }
 }
 
