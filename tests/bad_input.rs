@@ -26,8 +26,8 @@ struct Add {
     b: i32,
 }
 
-/// Passes `input` to the machine, with `ends` also the end of the input, and takes output. Returns `false` if the
-/// machine is open, has no event, and nothing moved.
+/// Passes `input` to the machine, and takes output. With `ends`, also ends the input. Returns `false` if the machine is
+/// open, has no event, and nothing moved.
 fn step(machine: &mut dyn Machine, input: &mut &[u8], ends: bool, output: &mut Vec<u8>) -> bool {
     let Action::Io(io) = machine.poll(Millis(0)) else { return true };
     if ends && input.is_empty() {

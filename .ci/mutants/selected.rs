@@ -39,7 +39,7 @@ unsafe extern "C" {
     fn setitimer(which: i32, new: &[i64; 4], old: Option<&mut [i64; 4]>) -> i32;
 }
 
-/// Limits the CPU time of the process, because many mutants loop. `prlimit` would count whole seconds.
+/// Limits the CPU time of the process, because many mutants loop forever. `prlimit` would count whole seconds.
 fn limit_time(milliseconds: u32) {
     const ITIMER_PROF: i32 = 2;
     let (seconds, rest) = (i64::from(milliseconds / 1000), i64::from(milliseconds % 1000));

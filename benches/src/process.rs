@@ -85,8 +85,7 @@ impl Process {
         self.memory("status", "VmHWM:")
     }
 
-    /// Returns the anonymous memory of the process, in KiB. `VmRSS` is not exact, because `VmRSS` includes mapped
-    /// files.
+    /// Returns the anonymous memory of the process, in KiB. `VmRSS` would also include mapped files.
     ///
     /// # Panics
     /// If the process has exited.

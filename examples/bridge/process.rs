@@ -112,7 +112,7 @@ impl ServerProcess {
         }
         let process = Arc::clone(self);
         thread::spawn(move || {
-            // A process that does not read may block a writer. Killing the process ends that write.
+            // If the process does not read, a blocked writer may hold the lock. Killing the process ends that write.
             if let Ok(mut input) = process.input.try_lock() {
                 *input = None;
             }

@@ -89,7 +89,7 @@ async fn check_events(client: &ClientHandle) -> Result<(), Box<dyn Error>> {
         other => return Err(format!("an unknown cursor: {other:?}").into()),
     }
 
-    // The stream starts with the event that has occurred, and stays open without a timeout.
+    // The stream starts with the event that has already occurred, and stays open without a timeout.
     let options = CallOptions::new().without_timeout();
     let mut stream = client.begin_request("events/stream", "{}", options)?;
     client.call_json("measure", "{}").await?;

@@ -49,7 +49,7 @@ struct Occurrences {
     cursor: String,
 }
 
-/// The state that all requests share. A cursor is an index into one of the lists.
+/// The state that all requests share. A cursor is an index into the types or into the events.
 pub(crate) struct EventSource {
     types: Mutex<Vec<EventType>>,
     log: watch::Sender<Log>,
@@ -131,7 +131,7 @@ impl EventSource {
     }
 }
 
-/// Sends the events since `cursor`, until the client cancels the request or the source closes.
+/// Sends the events since `cursor`, until the client cancels the request. Responds when the source closes.
 async fn run_stream(mut log: watch::Receiver<Log>, mut cursor: usize, stream: Responder) {
     loop {
         let (new, is_closed) = {

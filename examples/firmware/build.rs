@@ -29,9 +29,9 @@ fn main() {
     }
 }
 
-/// Copies the main loop `src/run.rs` to the output folder, with the changes that Cargo features select. A change adds a
-/// part, to measure its cost: a float or a `Decimal` as the argument, a `Decimal` in the result, skills, or the decoder
-/// of `codec`.
+/// Copies the main loop `src/run.rs` to the output folder, with the changes that Cargo features select. A change adds
+/// or replaces a part, to measure its cost: a float or a `Decimal` as the argument, a `Decimal` in the result, skills,
+/// or the decoder of `codec`.
 fn variants() {
     let run = read_to_string("src/run.rs").unwrap();
     let mut code: String =
@@ -52,7 +52,7 @@ fn variants() {
         code = code.replace("&[ROUTER.tools()]", "&[ROUTER.tools(), &crate::skills::SKILLS]");
     }
     if var("CARGO_FEATURE_CORE_DECODER").is_ok() {
-        // The router decodes arguments with `mcp-proto`. So the handler takes the call, and decodes them with `codec`.
+        // To bypass the router's decoder, the handler takes the call, and decodes the arguments with `codec`.
         code = code.replace(
             "#[derive(ToolArguments)]\n#[tool(allow_unknown_fields)]",
             "#[derive(serde::Deserialize)]",

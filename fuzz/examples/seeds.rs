@@ -1,4 +1,5 @@
-//! Writes the seeds and the dictionary for fuzzing: from `tests/transcripts`, written by hand, and pseudo-random.
+//! Writes the seeds and the dictionary for fuzzing. The seeds come from `tests/transcripts`, are written by hand, or
+//! are pseudo-random.
 //!
 //! `fuzz/run --seeds` runs this program in the folder `fuzz`.
 

@@ -1,6 +1,6 @@
 //! Entry point of the fuzz target `sse`, whose body is in `proptests/src/fuzz/sse.rs`.
 //!
-//! Event streams: arbitrary bytes in arbitrary pieces, with a buffer of any size.
+//! Event streams: arbitrary bytes in arbitrary pieces, with a buffer of 0 to 255 bytes.
 //!
 //! Invariants, which `adapters/http/tests/sse/oracle.rs` checks:
 //!

@@ -33,7 +33,7 @@ use crate::handler::Kind;
 ///
 /// Doc comments become descriptions. The doc comment of the arguments becomes the description of the tool.
 ///
-/// The type may have parameters. Each type parameter must implement `Schema` and `Deserialize`. A type without type and
+/// The type may have parameters. Each type parameter must implement `Schema` and `Deserialize`. A type without type or
 /// const parameters may contain itself, as in `Vec<Tree>`: its schema refers to itself, or to a definition in `$defs`.
 /// Two types that contain each other are a compile error. The crate that uses the macro does not need `serde` as a
 /// dependency. The type must not also derive `Deserialize`.
@@ -56,7 +56,7 @@ use crate::handler::Kind;
 /// | `#[serde(rename = "…")]` | the name of the member or of the variant in JSON |
 /// | `#[serde(skip)]`, `#[serde(skip_deserializing)]` | not in the schema; fields have defaults, variants are refused |
 ///
-/// Bounds, lengths and item counts also apply to the value in an `Option`. They may be constants, such as `Self::MAX`.
+/// Bounds, lengths and item counts may be constants, such as `Self::MAX`. Those of an `Option` limit its value.
 ///
 /// # Type attributes
 ///
@@ -71,14 +71,14 @@ use crate::handler::Kind;
 /// | `#[tool(crate = path)]` | the path of the crate `mcp_proto` |
 ///
 /// Contradictory attributes are compile errors. Examples are bounds that the type cannot hold, and a default out of
-/// bounds. A number with a format, and a field with the name of the tag, are errors, too. The keys of a map are
+/// bounds. A number with a format, and a field with the name of the tag, are errors, too. The keys of a map must be
 /// strings or an enumeration. A struct that contains itself may be the type of a field, but not the content of a
 /// variant.
 ///
 /// A field with a header is a string, an integer, a boolean or an `Option` of one. The arguments contain the field
-/// directly or in a struct, but not in an array or an enum. The schema has the annotation `x-mcp-header`, and never
-/// the type `null`, because clients refuse `null` in a field with a header. A header on any other field is a compile
-/// error.
+/// directly or in a struct, but not in an array or an enum. A header on any other field is a compile error. The schema
+/// of the field has the annotation `x-mcp-header`, but not the type `null` of an `Option`, because clients refuse
+/// this annotation on a property that may be `null`.
 ///
 /// Other attributes of serde are compile errors, because the schema would not reflect them. `borrow`, `transparent`,
 /// and attributes that only affect `Serialize`, are allowed.
@@ -173,7 +173,7 @@ pub fn derive_schema(input: TokenStream) -> TokenStream {
 /// The struct has named fields: strings, numbers, booleans, enumerations of unit variants, and lists of such
 /// enumerations. An `Option`, or a field with a default, is not required. The macro has the attributes of
 /// [`ToolArguments`](macro@ToolArguments), except headers. The titles of choices are the doc comments of the variants.
-/// The type of an enumeration derives `ToolArguments`. The formats are `email`, `uri`, `date` and `date-time`. Any
+/// The type of an enumeration must derive `ToolArguments`. The formats are `email`, `uri`, `date` and `date-time`. Any
 /// other type or format is a compile error.
 ///
 /// ```
@@ -248,7 +248,7 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// argument, with its doc comment as the description. A field that may be missing is an optional argument.
 ///
 /// Values are texts on the wire. A field may be a text, a number, a boolean or an enumeration. The server completes
-/// enumerations. The server refuses values that do not match the struct (-32602).
+/// values of enumerations. The server refuses values that do not match the struct (-32602).
 ///
 /// ```
 /// use mcp_proto::server::{Router, ServerConfig};
@@ -355,7 +355,7 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// | type | meaning |
 /// |---|---|
 /// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
-/// | `&str`, a number, a boolean, any type with `ToolArguments` that is a text or a number on the wire | the variable with the name of the parameter |
+/// | a text, a number or a boolean, or a type with such a schema (`ToolArguments`) | the variable of the same name |
 /// | `ReadResource<'_>` | the request: the function itself responds, or defers the response |
 /// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for [`tool`](macro@tool) |
 /// | `ServerHandle`, `&ServerHandle` | the handle of the server, as for [`tool`](macro@tool) |
@@ -378,7 +378,7 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// | item | meaning |
 /// |---|---|
-/// | `mime = "…"` | the media type; the default for `Structured<T>` is `application/json` |
+/// | `mime = "…"` | the media type; the default for `Structured<T>` and `WrittenJson` is `application/json` |
 /// | `annotations = …` | a constant, such as `Annotations::new().audience(&[Role::User])` |
 /// | `size = …` | the size in bytes, except for a template |
 /// | `name = "…"`, `title = "…"`, `description = "…"`, `icons = …`, `meta = …`, `blocking`, `crate = path` | as for [`tool`](macro@tool) |

@@ -1,4 +1,4 @@
-//! Name cases of `rename_all`, exactly as serde converts them.
+//! Conversion of names for `rename_all`, exactly as in serde.
 
 /// A name case.
 #[derive(Clone, Copy)]

@@ -1,4 +1,4 @@
-//! Parsers for attribute values: strings, ranges, literals, doc comments.
+//! Parsers for attribute values and doc comments, and functions that replace lifetimes.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -84,7 +84,7 @@ impl Parse for Range {
     }
 }
 
-/// Parses the expression before `..`. Returns `None` if the range begins with `..`.
+/// Parses the expression before `..`, if there is one.
 fn parse_range_start(input: ParseStream<'_>) -> Result<Option<Expr>> {
     let mut tokens = TokenStream::new();
     while !input.is_empty() && !input.peek(Token![..]) && !input.peek(Token![,]) {
@@ -104,7 +104,7 @@ pub(crate) enum Literal {
 }
 
 impl Literal {
-    /// Parses a literal, possibly with a minus sign. Returns `None` for any other expression.
+    /// Parses a boolean, a string or a number, possibly negative. Returns `None` for any other expression.
     pub(crate) fn parse(expression: &Expr) -> Option<Literal> {
         match expression {
             Expr::Lit(literal) => match &literal.lit {

@@ -52,7 +52,7 @@
 //! println!("{}", <Lists as mcp_proto::ToolArguments>::INPUT_SCHEMA);
 //! ```
 //!
-//! A header on a number with a fraction, and a field with the name of the tag:
+//! A header on a floating-point field, and a field with the name of the tag:
 //!
 //! ```compile_fail,E0080
 //! #[derive(mcp_proto::ToolArguments)]

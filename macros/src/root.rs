@@ -11,9 +11,9 @@ const CRATES: [&str; 4] = ["mcp-proto", "mcp-proto-tokio", "mcp-proto-std", "mcp
 
 /// Returns the path of `mcp-proto`, or of the adapter through which the compiled package uses `mcp-proto`.
 ///
-/// An adapter exports all items of `mcp-proto`, so an application with an adapter does not depend on `mcp-proto`
+/// An adapter exports all items of `mcp-proto`, so an application with an adapter need not depend on `mcp-proto`
 /// itself. The macro searches the manifest of the package for these crates. If the application renames the dependency,
-/// or must use an optional dependency beside an unconditional one, the application must write `#[tool(crate = path)]`.
+/// or prefers an optional dependency to an unconditional one, the application must write `#[tool(crate = path)]`.
 pub(crate) fn default_root() -> TokenStream {
     // Read the manifest for each use of a macro, because an editor runs the macros of many packages in one process.
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();

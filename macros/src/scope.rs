@@ -81,7 +81,7 @@ impl Scope {
         Ok(with_static_lifetimes(tokens))
     }
 
-    /// Refuses a field whose type contains a reference to a slice, because no decoder can read such a reference.
+    /// Refuses a field whose type contains a reference to a slice, because no JSON decoder can borrow a list.
     /// Accepts the field if the macro derives no decoder, or if an attribute sets the schema of the field.
     pub(crate) fn check_slices(&self, ty: &Type, has_schema: bool) -> Result<()> {
         if self.direction.has_decoder() && !has_schema && borrows_slice(ty.to_token_stream()) {

@@ -23,7 +23,8 @@ pub(crate) struct Generated {
     pub(crate) deserialize: TokenStream,
     /// The body of `from_members`.
     pub(crate) from_members: Option<TokenStream>,
-    /// The body of `absent`: the value of a missing field of this type. `None` if such a field is required.
+    /// The body of `absent`, which returns the value of a missing field of this type. Without this body, such a field
+    /// is required.
     pub(crate) absent: Option<TokenStream>,
     /// Whether the type can be the arguments of a tool.
     pub(crate) is_object: bool,
@@ -45,7 +46,7 @@ pub(crate) fn expand(input: &DeriveInput, direction: Direction) -> TokenStream {
 }
 
 /// Generates implementations for a type with an error, so that this error causes no further errors where the type is
-/// used. The schema describes a string for an enum of unit variants, and an object for any other type.
+/// used. The schema describes a string for an enum whose variants have no fields, and an object for any other type.
 fn expand_refused(input: &DeriveInput, direction: Direction) -> TokenStream {
     let refuse = quote!(::core::result::Result::Err(__derived::no_variant()));
     let mut generated = expand_object(&Fields::none(true));
@@ -323,7 +324,7 @@ fn expand_node(attributes: &TypeAttributes, generated: &Generated, scope: &Scope
 }
 
 /// Generates the text of the schema. Returns `None` for a generic type, because the length of an array cannot depend on
-/// type parameters. The trait then provides the default text.
+/// type parameters. `JSON_SCHEMA` then keeps the default of the trait.
 fn expand_text(scope: &Scope) -> Option<TokenStream> {
     (!scope.is_generic()).then(|| {
         let name = scope.static_type();

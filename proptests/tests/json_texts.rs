@@ -228,8 +228,8 @@ fn mapping(name: Text, value: Text) -> Text {
         .boxed()
 }
 
-/// Generates a text for the type `Everything` of the module `json`. Members come in any order. One member may be
-/// missing, and one member may occur twice.
+/// Generates an object for the type `Everything` of the module `json`. Members come in any order. One member may be
+/// missing, and one may occur twice. A few values do not fit the type.
 pub(crate) fn everything() -> Text {
     let leaf = fields(Just("null".to_owned()).boxed());
     prop_oneof![2 => fields(Just("null".to_owned()).boxed()), 1 => fields(leaf)].boxed()

@@ -11,7 +11,7 @@ const STATELESS: &str = "2026-07-28";
 /// Methods that no revision defines, and that only some applications send.
 const APPLICATION_NOTIFICATIONS: [&str; 2] = ["shutdown", "exit"];
 
-/// The messages of a transcript up to a step.
+/// The session and the requests of a transcript, up to a step.
 #[derive(Default)]
 struct Messages {
     is_server: bool,
@@ -33,7 +33,7 @@ fn stateless_revision(message: &Value) -> Option<String> {
 }
 
 impl Messages {
-    /// Records a line of the peer, valid or invalid.
+    /// Records the requests and the revision in a line of the peer. Ignores a line that is not JSON.
     fn peer(&mut self, line: &[u8]) {
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
@@ -51,7 +51,7 @@ impl Messages {
     }
 
     /// Returns the possible revisions of a message from the machine. For a response, each revision comes with the
-    /// method of a request with this id. There may be several such requests, because the peer may reuse an id.
+    /// method of a recorded request with this id, if any. There may be several, because the peer may reuse an id.
     fn machine(&mut self, message: &Value) -> Vec<(String, Option<String>)> {
         let id = message.get("id").filter(|_| message.get("method").is_none()).map(Value::to_string);
         let requests = id.and_then(|id| self.requests.get(&id)).cloned().unwrap_or_default();

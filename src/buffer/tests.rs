@@ -86,7 +86,7 @@ fn grown_buffer_shrinks_after_many_small_uses() {
         assert_eq!(use_buffer(&mut buffer, SMALL_USES - 1, 1), 80_000);
         assert_eq!(use_buffer(&mut buffer, 1, 20_001), 80_000);
     }
-    // A recorded use counts once.
+    // A recorded use applies only to the next `shrink_if_idle`.
     buffer.record_use(30_000);
     buffer.record_use(5);
     assert_eq!(use_buffer(&mut buffer, 1, 0), 80_000);
@@ -104,7 +104,7 @@ fn grown_buffer_shrinks_after_a_time_of_small_uses() {
         (20_001, 0, None, 80_000),
         (20_000, 100, Some(5_100), 80_000),
         (0, 5_099, Some(5_100), 80_000),
-        // A large use stops the idle time.
+        // A large use ends the idle time.
         (20_001, 5_099, None, 80_000),
         (20_000, 6_000, Some(11_000), 80_000),
         (20_000, 11_000, None, 40_000),

@@ -87,7 +87,8 @@ impl<'i> ClientConfig<'i> {
         .fold(self.capabilities, |declared, (_, missing)| declared.without(missing))
     }
 
-    /// Writes the capabilities object of this revision. `tasks` is `None` if the client runs no tasks.
+    /// Writes the capabilities object of this revision. `tasks` is `None` in the stateless era, and if the client runs
+    /// no tasks for the server.
     pub(crate) fn write_capabilities(
         &self,
         revision: Revision,
@@ -128,7 +129,7 @@ fn write_raw(name: &str, members: [RawMembers<'_>; 2], out: &mut Writer<'_>) {
     out.begin_object_at(name);
     for (key, text) in members.into_iter().flatten() {
         out.key(key);
-        // `Client::new` has checked the text.
+        // `Client::checked` has checked the text of each configured pair.
         let _ = out.raw(text);
     }
     out.end_object();

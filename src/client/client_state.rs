@@ -120,7 +120,8 @@ pub(crate) struct ClientState<'b> {
     pub(crate) roots_changed_pending: bool,
     /// The span of the id, if the last event is a request of the server.
     pub(crate) request_id: Span,
-    /// Whether a received request of the server waits until the transmit buffer has space for its response.
+    /// Whether a request for the application or about tasks was received, but waits until the transmit buffer has space
+    /// for its response.
     pub(crate) server_request_waits: bool,
     /// The table of the tasks that the client runs. `None` without a table, and during `with_client_tasks`.
     pub(crate) client_tasks: Option<Storage<'b, TaskTable<'b>>>,
@@ -304,7 +305,7 @@ impl<'b> ClientState<'b> {
         self.has_queued() && self.write_next_queued()
     }
 
-    /// Returns whether a message of the client waits for transmit space.
+    /// Returns whether a message is queued for [`write_queued`](Self::write_queued).
     #[inline]
     pub(crate) fn has_queued(&self) -> bool {
         self.unsent_connect.is_some()

@@ -81,8 +81,8 @@ pub enum Connect {
 pub struct Timeouts {
     /// The timeout for the response to `server/discover`. Default: three seconds.
     ///
-    /// When this timeout expires, the client assumes the handshake era. If the server then rejects `initialize` with an
-    /// error of the stateless era, the client sends `server/discover` once more.
+    /// When this timeout expires, the client assumes the handshake era. If the server then rejects `initialize` with
+    /// the stateless era's error for unsupported revisions, the client sends `server/discover` once more.
     pub probe: Millis,
     /// The timeout for the response to `initialize`. Default: thirty seconds.
     ///

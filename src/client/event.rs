@@ -37,8 +37,8 @@ pub enum Event<'a> {
     /// the request or [resets](crate::Client::reset) the client. A complete list ends with the event of its last page,
     /// and without this event. Subscriptions and tasks continue after [`reconnect`](crate::Client::reconnect).
     ///
-    /// The result is valid until the next poll. If the application needs the result to respond to a deferred request of
-    /// the server, copy the result, because [`Client::reply`](crate::Client::reply) can return
+    /// The result is valid until the next poll. An application that needs the result to respond to a deferred request
+    /// of the server must copy the result, because [`Client::reply`](crate::Client::reply) can return
     /// [`SendError::Busy`](crate::SendError::Busy).
     Response(Response<'a>),
     /// A part of the content of a result that arrives in [chunks](crate::Client::receive_chunks).
@@ -97,8 +97,8 @@ pub enum Event<'a> {
     ServerRequest(ServerRequest<'a>),
     /// The cancellation of a [deferred](ServerRequest::defer) request.
     ///
-    /// Either the server cancelled the request, or the connection ended. The client sends no response, and the ticket
-    /// is invalid.
+    /// Either the server cancelled the request or the task that the request became, or the connection ended. The client
+    /// sends no response, and the ticket is invalid.
     Cancelled {
         /// The ticket of the request.
         ticket: Ticket,

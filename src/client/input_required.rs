@@ -1,7 +1,7 @@
 //! Multi round-trip requests (`2026-07-28`): input requests and their responses.
 //!
-//! If a server needs input for a request, the response contains input requests. After the application has called
-//! [`Client::resume`], the client sends the request again with the input responses. The ticket stays the same.
+//! If a server needs input for a request, the response contains input requests. [`Client::resume`] then sends the
+//! request again with the input responses. The ticket stays the same.
 //!
 //! Specification: 2026-07-28, *Multi round-trip requests*.
 

@@ -65,7 +65,7 @@ impl Method {
         }
     }
 
-    /// Returns whether the request is about a task that the client follows.
+    /// Returns whether the request belongs to a call that has become a task. A subscription to a task does not.
     pub(crate) fn is_task(self) -> bool {
         matches!(self, Method::TaskGet | Method::TaskUpdate | Method::TaskResult)
     }

@@ -25,8 +25,8 @@
 //! [`InputRequest`] describes the input.
 //!
 //! Views, such as [`ToolView`], [`ResourceView`] and [`ContentView`], read the server's messages. Most views have a
-//! constructor `from_json`. The application can therefore copy JSON and view the copy later. A server writes most
-//! objects with the type of the same name without `View`, such as `server::Tool`.
+//! constructor `from_json`. The application can therefore copy JSON and view the copy later. Most views have a
+//! counterpart that writes the object on a server: the type of the same name without `View`, such as `server::Tool`.
 
 mod capabilities;
 mod chunks;

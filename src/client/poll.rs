@@ -297,7 +297,8 @@ impl Client<'_> {
         *self.grace_deadline.get_or_insert(self.state.peer.now.plus(self.state.config.timeouts.grace))
     }
 
-    /// Ends one request, or parks the request for the next connection. After the last request, ends the connection.
+    /// Ends the tasks that the client runs. Then reports the end of one task, or ends one request, or parks the request
+    /// for the next connection. After the last request, ends the connection.
     ///
     /// The connection ends when all output is sent, the grace period is over, or the output is broken. Returns `false`
     /// while the client waits for this end.
@@ -345,7 +346,7 @@ impl ClientState<'_> {
 
     /// Returns whether the transmit buffer has space for the response to a request of the server. Always returns `true`
     /// in the stateless era, in which the client sends no responses. With `is_for_application`, the space must suffice
-    /// for any response. Otherwise the space must suffice only for an error or an empty result.
+    /// for a response of the maximum size. Otherwise the space must suffice only for an error or an empty result.
     ///
     /// Returns `false` while earlier messages wait for transmit space. The order of the messages therefore does not
     /// depend on how the output drains.

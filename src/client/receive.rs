@@ -339,7 +339,7 @@ fn handle_other_response(
 ) -> Result<(), ProtocolError> {
     let (id, outcome) = (rpc::view(line, scanner.span(Member::Id)), Outcome::new(line, scanner));
     match state.peer.find_issued(id) {
-        // A late response is not an error. A response to an id that the client never used is an error.
+        // A late response is not an error.
         IssuedId::Request(_) | IssuedId::Ended => {
             if let (Some(tasks), Outcome::Result(result)) = (state.config.tasks, outcome) {
                 (tasks.hooks.on_late_result)(state, Object::new(line, result, None));

@@ -20,8 +20,8 @@ impl Client<'_> {
     /// Sets the era of all later connections, if the configuration is [`Connect::Automatic`]. With any other
     /// configuration, this function has no effect.
     ///
-    /// A connection that has begun is not affected. With [`Connect::Automatic`], later connections probe again. Call
-    /// this function before [`reconnect`](Client::reconnect) or [`reset`](Client::reset):
+    /// A connection that has begun is not affected. If `connect` is [`Connect::Automatic`], later connections probe
+    /// again. Call this function before [`reconnect`](Client::reconnect) or [`reset`](Client::reset):
     ///
     /// - With [`Connect::Handshake`] after [`ConnectFailure::Closed`](crate::client::ConnectFailure::Closed), because
     ///   some old servers exit when they receive `server/discover`.
@@ -112,8 +112,8 @@ impl PendingEvent {
 }
 
 impl ClientState<'_> {
-    /// Parks a subscription or a task for the next connection. Returns `false` for any other request, and if the slot's
-    /// text has neither a filter nor a task.
+    /// Parks a subscription or a task for the next connection. Returns `false` for any other request, for a request
+    /// that has ended, and if the slot's text has neither a filter nor a task.
     ///
     /// A task that needs input remains unchanged, so that the application can respond on the next connection.
     pub(crate) fn park(&mut self, ticket: Ticket) -> bool {
@@ -132,8 +132,8 @@ impl ClientState<'_> {
         can_park
     }
 
-    /// Prepares a task whose input requests the application has not received. The client then emits these requests on
-    /// the next connection.
+    /// Makes the client emit the input requests of a task on the next connection, because the application has not
+    /// received these requests.
     fn require_input_again(&mut self, ticket: Ticket) {
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket)
             && outbound.data.method.is_task()

@@ -44,7 +44,7 @@ impl ClientState<'_> {
     }
 
     /// Returns the error for an unsent message of the application. The error is `Invalid` if the message is not valid,
-    /// `Unwritable` if the message does not fit into an empty transmit buffer, and otherwise `Busy`.
+    /// `Unwritable` if the transmit buffer is empty and the message still does not fit, and otherwise `Busy`.
     #[cold]
     pub(crate) fn send_error(&mut self, valid: bool) -> SendError {
         if !valid {

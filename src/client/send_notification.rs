@@ -22,8 +22,8 @@ impl Client<'_> {
     /// `2026-07-28`, and the client has not declared [extensions](crate::client::ClientConfig::extensions).
     /// [`SendError::Busy`]: the transmit buffer lacks space, or reserves the space for a response.
     /// [`Event::Writable`](crate::client::Event::Writable) reports new space. [`SendError::Unwritable`]: the
-    /// notification does not fit into the empty transmit buffer. [`SendError::Invalid`]: its parameters are not valid
-    /// JSON.
+    /// notification does not fit into the empty transmit buffer. [`SendError::Invalid`]: the parameters are not
+    /// valid JSON.
     pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
         let mut params = params;
         self.state.notify(method, &mut |out: &mut Writer<'_>| out.members_checked(&mut params).is_ok())

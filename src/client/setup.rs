@@ -18,8 +18,9 @@ impl<'b> Client<'b> {
     /// the client also needs [slots](Client::in_flight).
     ///
     /// # Errors
-    /// [`ConfigError::RxTooSmall`], [`ConfigError::TxTooSmall`]: a buffer is too small for the messages that the client
-    /// itself reads and writes. [`ConfigError::NoRevision`]: the configuration has no revision.
+    /// [`ConfigError::RxTooSmall`]: the receive buffer is too small for the id of an oversized line.
+    /// [`ConfigError::TxTooSmall`]: the transmit buffer is too small for the messages that the client itself writes.
+    /// [`ConfigError::NoRevision`]: the configuration has no revision.
     /// [`ConfigError::InvalidJson`], [`ConfigError::NotAnObject`]: the settings of an extension or an experimental
     /// capability are invalid.
     pub fn new(
@@ -62,10 +63,10 @@ impl<'b> Client<'b> {
     /// - the reason of a [cancellation](Client::cancel) that awaits transmit space.
     ///
     /// For a list, a subscription or a request that may require input, this share also stores the additional
-    /// [`_meta`](crate::client::Options::meta). If the application lends no slots, every request of the application
-    /// fails with [`SendError::Full`](crate::SendError::Full), and no request of the server can be deferred.
+    /// [`_meta`](crate::client::Options::meta). If the client has no slots, every request of the application fails with
+    /// [`SendError::Full`](crate::SendError::Full), and no request of the server can be deferred.
     ///
-    /// Lend the slots before the client sends a request, because requests in earlier slots end without an event.
+    /// Lend the slots before the client sends a request: requests in the replaced slots end without an event.
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.set_in_flight(InFlight::lent(slots, text));

@@ -77,8 +77,8 @@ impl<'f> Filter<'f> {
 
     /// Sets the ids of the tasks that the filter covers.
     ///
-    /// The configuration must enable [tasks](crate::client::ClientConfig::tasks). If the client follows the task, the
-    /// client handles a notification about the task like the response to a poll.
+    /// The configuration must enable [tasks](crate::client::ClientConfig::tasks). If the client follows one of
+    /// these tasks, the client handles a notification about it like the response to a poll.
     #[must_use]
     pub const fn tasks<'n>(self, ids: &'n [&'n str]) -> Filter<'n>
     where
@@ -196,8 +196,8 @@ impl Client<'_> {
     /// Subscribes to the changes in `filter` (`2026-07-28`). [`Event::Acknowledged`] reports the part of the filter
     /// that the server supports. The subscription then remains open until the application [cancels](Client::cancel) the
     /// request, or the server ends the subscription ([`Event::Response`]). Several subscriptions may be open at the
-    /// same time. The timeout ends with the acknowledgment. The client ignores the options for the maximum duration and
-    /// for progress.
+    /// same time. The timeout limits the wait for the acknowledgment. The client ignores the options for the maximum
+    /// duration and for progress.
     ///
     /// If the text of a slot can hold the filter and the `_meta` of the options, the subscription continues on the next
     /// connection: see [`reconnect`](Client::reconnect).

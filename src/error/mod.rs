@@ -135,7 +135,7 @@ pub enum ProtocolError {
     ///
     /// The machine emits no event: see [`is_late`](ProtocolError::is_late).
     LateProgress,
-    /// A progress notification whose token does not belong to a request that asked for progress.
+    /// A progress notification whose token does not belong to a request with a progress token.
     UnknownProgress,
     /// A notification for a subscription, or for another request, that has ended.
     ///
@@ -144,8 +144,8 @@ pub enum ProtocolError {
     LateNotification,
     /// A notification that matches no open subscription.
     ///
-    /// A change notification before the acknowledgment of its subscription, and a second acknowledgment, also match no
-    /// subscription.
+    /// The error also reports a change notification before the acknowledgment of its subscription, and a second
+    /// acknowledgment.
     UnknownSubscription,
     /// A notification without a meaning for this role or revision.
     UnknownNotification,
@@ -156,7 +156,7 @@ pub enum ProtocolError {
     Muted,
     /// Application error: a request that a handler dropped without a response. The machine responded with an error.
     Unanswered,
-    /// The timeout of a deferred request. The machine responded with an error.
+    /// A deferred request whose timeout has expired. The machine responded with an error.
     TimedOut,
     /// Application error: a reply that exceeds its limit. The machine responded with an error.
     ReplyTooLarge {
@@ -174,7 +174,7 @@ pub enum ProtocolError {
     /// Application error: a static list that needs several pages, because the transmit buffer is too small. Some
     /// clients read only the first page.
     ///
-    /// The machine responded with the first page. The machine does not report further pages of the list.
+    /// The machine responded with the first page. The error is not reported again for further pages.
     /// [`Tools::list_size`](crate::server::Tools::list_size) returns a sufficient size.
     ListSplit,
     /// Application error: list entries that are larger than a page, or have raw JSON that is not an object. The machine

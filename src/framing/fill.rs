@@ -91,8 +91,8 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Doubles a growing buffer that a read has filled, up to [`MAX_READ_AHEAD`], because more input may be pending. A
-    /// buffer that is too large shrinks later.
+    /// Doubles a growing buffer of less than [`MAX_READ_AHEAD`] bytes that a read has filled, because more input may be
+    /// pending. A buffer that is too large shrinks later.
     pub(super) fn grow_if_filled(&mut self) {
         let length = self.buffer.bytes().len();
         if !self.buffer.is_lent() && self.end >= length && length < MAX_READ_AHEAD {

@@ -25,8 +25,8 @@ pub(crate) trait InputSink {
 pub(super) struct FoundLine {
     pub(super) kind: LineKind,
     pub(super) length: usize,
-    /// Number of bytes that a release frees: the line and its newline, if any. For an element of a batch, the element
-    /// and the remaining batch.
+    /// Number of bytes that a release frees: the line and its newline, if any. For an element of a batch, the line
+    /// counts from this element on.
     pub(super) release_length: usize,
 }
 
@@ -42,8 +42,8 @@ pub(crate) enum LineKind {
     TooDeep,
     /// Text with a gap, which the link marked with [`CANCEL`]. Not in message mode, in which messages arrive whole.
     Gap,
-    /// A discarded line that is longer than the buffer. [`LineDecoder::bytes`] returns the captured id, or an empty
-    /// slice for a line without an id.
+    /// A line that was discarded, because it did not fit into the buffer. [`LineDecoder::bytes`] returns the captured
+    /// id, or an empty slice for a line without an id.
     TooLong,
     /// An invalid last line without a newline. The end of input has probably cut off a message.
     Truncated,
@@ -317,7 +317,7 @@ impl<'b> LineDecoder<'b> {
         }
     }
 
-    /// Drops a line of only white space. `length` includes the newline.
+    /// Drops a line of only white space. `length` includes the newline, if any.
     #[cold]
     fn skip_blank_line(&mut self, length: usize) {
         self.start = self.start.wrapping_add(length);

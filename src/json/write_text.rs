@@ -166,7 +166,7 @@ impl fmt::Write for Put<'_> {
     }
 }
 
-/// Writes a text to a formatter, as an implementation of `Display`.
+/// Writes a text to a formatter, for implementations of `Display`.
 pub(crate) fn print(text: &dyn WriteText, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut result = Ok(());
     text.pieces(&mut |piece| result = result.and_then(|()| formatter.write_str(piece)));

@@ -86,7 +86,7 @@ impl Monitor {
         match id {
             None => {
                 if !is_valid {
-                    // For the receiver, the message may be an invalid request.
+                    // The receiver may treat the message as an invalid request, and respond without an id.
                     self.add_unreadable(report);
                 }
                 self.notification(&method.to_string(), params, report)

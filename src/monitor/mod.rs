@@ -3,7 +3,7 @@
 //! A monitor is a passive state machine without I/O. The caller passes the bytes or the lines of the client and of the
 //! server, each with its time. The monitor sends nothing. The monitor reports each [`Violation`] with its [`Rule`] and
 //! the side at fault: the sender of the message, or the server that left a request unanswered. The monitor knows all
-//! revisions. One connection may use both eras.
+//! revisions. One connection may contain both a session with a handshake and stateless requests.
 //!
 //! The caller must pass a message before the receiver gets the message, so that a response never precedes its request.
 //!

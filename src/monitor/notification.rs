@@ -77,7 +77,7 @@ impl Monitor {
     }
 
     fn check_notification_order(&mut self, method: &str, has_tag: bool, report: &mut Report<'_>) {
-        // A notification with a tag belongs to a subscription, and not to the session.
+        // A notification with the id of a subscription does not belong to the session.
         let is_allowed = has_tag
             || matches!(
                 method,
@@ -259,7 +259,7 @@ impl Monitor {
         let wanted = Json::trusted(subscription.filter.as_bytes()).get(filter);
         let is_wanted = wanted.is_some_and(|it| it.boolean() == Some(true) || it.elements().next().is_some());
         report.add_if(!is_wanted, Rule::Subscription, "the subscription does not include such changes");
-        // The server has sent both messages, so they cannot cross.
+        // The server has sent both the cancellation and this notification, so the two cannot cross.
         let has_ended = subscription.ended.is_some();
         report.add_if(has_ended, Rule::Subscription, "the server has cancelled the subscription");
         let is_early = subscription.acknowledged.is_none();
@@ -269,8 +269,8 @@ impl Monitor {
     }
 }
 
-/// Returns the pairs of a kind of change and an entry that a filter contains. A kind that is `true` has an empty entry.
-/// A kind that is a list, such as `resourceSubscriptions`, has one pair for each element.
+/// Returns the content of a filter as pairs of a kind of change and an entry. A kind that is `true` has one pair, with
+/// an empty entry. A kind that is a list, such as `resourceSubscriptions`, has one pair for each element.
 fn filter_entries(filter: Json<'_>) -> BTreeSet<(String, String)> {
     let entries = |(kind, value): (Str<'_>, Json<'_>)| {
         let whole = value.boolean().filter(|is_on| *is_on).map(|_| String::new());

@@ -36,7 +36,7 @@ pub(super) struct Request {
     pub(super) is_era_unclear: bool,
     /// Number of responses to come: one for each use of the id.
     pub(super) responses: u32,
-    /// Whether several requests with this id have been in flight at once.
+    /// Whether a response may belong to another request with the same id.
     pub(super) is_ambiguous: bool,
     /// The time of the cancellation, if any.
     pub(super) cancelled: Option<Millis>,
@@ -85,7 +85,7 @@ impl Request {
             .or(self.subscription.as_ref().and_then(|subscription| subscription.ended))
     }
 
-    /// Returns whether the request is an open subscription that includes changes of this kind.
+    /// Returns whether the request is an open subscription whose acknowledgment includes changes of this kind.
     pub(super) fn receives(&self, filter: &str) -> bool {
         let subscription = self.subscription.as_ref().filter(|_| self.freed_at().is_none());
         let acknowledged = subscription.and_then(|subscription| subscription.acknowledged.as_deref());
@@ -129,14 +129,14 @@ struct Replaced {
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     in_flight: BTreeMap<String, Request>,
-    /// Each finished id, and whether a request of the session had this id.
+    /// Each id of a finished request, and whether such a request belonged to the session.
     finished: BTreeMap<String, bool>,
     finished_tokens: BTreeSet<String>,
     task_tokens: BTreeSet<String>,
     /// The last [freed](Request::freed_at) request of each id that a later request has used again.
     replaced: BTreeMap<String, Replaced>,
-    /// Whether entries may be missing: a table has reached its limit, or a message was too long or nested
-    /// too deeply for the monitor.
+    /// Whether entries may be missing: a table has reached its limit, or a message was too long or nested too deeply
+    /// for the monitor.
     is_incomplete: bool,
 }
 
@@ -263,8 +263,8 @@ impl Requests {
         with_token.min_by_key(|request| request.cancelled.is_some())
     }
 
-    /// Returns whether a finished request had this token. Returns `None` if the monitor does not know, or if the
-    /// token belongs to a task.
+    /// Returns whether a finished request had this token. Returns `None` if entries may be missing, or if the token
+    /// belongs to a task.
     pub(super) fn had_token(&self, token: &str) -> Option<bool> {
         let had = self.finished_tokens.contains(token);
         (!self.is_incomplete).then_some(had).filter(|_| !self.task_tokens.contains(token))

@@ -100,8 +100,9 @@ impl Monitor {
         peer.unreadable = peer.unreadable.saturating_sub(1);
     }
 
-    /// Returns whether an error without the id of a request may be the response to a probe. A server that knows only
-    /// the handshake may refuse a stateless request before it reads the id, for example in HTTP.
+    /// Returns whether an error without the id of a request may refuse stateless requests in flight. If so, records
+    /// this for each of them. A server that knows only the handshake may refuse such a request before it reads the id,
+    /// for example in HTTP.
     fn may_refuse_probe(&mut self, report: &Report<'_>) -> bool {
         let requests = &mut self.dialogue.client.requests;
         report.sender == Sender::Server
@@ -158,8 +159,8 @@ impl Monitor {
         }
     }
 
-    /// Returns whether the receiver had to refuse a request with this flaw. Returns `false` if the server may have
-    /// added the tool or prompt since the server sent the list.
+    /// Returns whether the request certainly has this flaw. Returns `false` if the server may have added the tool or
+    /// prompt since the server sent the list.
     fn is_proven(&self, flaw: Flaw, request: &Request, report: &Report<'_>) -> bool {
         let (list, catalog) = match flaw {
             Flaw::Tool => ("tools", &self.dialogue.tools),

@@ -100,7 +100,8 @@ rules! {
     InitializeFirst = "initialize-first", Must, "Lifecycle, Initialization";
     /// Before the response to `initialize`, a client sends no requests except pings.
     ClientBeforeResponse = "client-before-response", Should, "Lifecycle, Initialization";
-    /// Before `notifications/initialized`, a server sends only pings, log messages, progress and cancellations.
+    /// Before `notifications/initialized`, a server sends only responses, pings, log messages, progress and
+    /// cancellations.
     ServerBeforeInitialized = "server-before-initialized", Should, "Lifecycle, Initialization";
     /// A client sends `notifications/initialized` once, after the response to `initialize`, and before its requests.
     Initialized = "initialized", Must, "Lifecycle, Initialization";
@@ -134,7 +135,8 @@ rules! {
     ProgressIncreases = "progress-increases", Must, "Progress";
     /// Progress ends with the response.
     ProgressAfterEnd = "progress-after-end", Must, "Progress";
-    /// Log messages have at least the requested level. In `2026-07-28`, a request in flight must set a level.
+    /// Log messages have at least the requested level. In `2026-07-28`, a server sends log messages only while a
+    /// request in flight sets a level.
     LogLevel = "log-level", Should, "Logging";
     /// An unknown level gets the error -32602.
     LogLevelCode = "log-level-code", Should, "Logging, Error handling";

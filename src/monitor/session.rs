@@ -70,7 +70,7 @@ pub(super) struct Catalog {
     pub(super) next_cursor: Option<String>,
     /// The end of the lifetime, from `ttlMs`.
     pub(super) expires: Millis,
-    /// Whether the server announced changes of this list when the pages arrived.
+    /// Whether [`Dialogue::announces`] returned `true` for this list when each page arrived.
     pub(super) is_announced: bool,
 }
 

@@ -48,8 +48,7 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the progress token as JSON text; empty without a token. The request of a [`Slot`](Source::Slot) must be
-    /// in a [deferred](InboundState::is_deferred) state, because the text of the slot has another meaning in other
-    /// states.
+    /// in a [deferred](InboundState::is_deferred) state, because in other states the slot may not contain the token.
     pub(crate) fn progress_token<'i, D: Data>(&self, in_flight: &'i InFlight<'_, D>) -> &'i [u8]
     where
         'a: 'i,
@@ -238,7 +237,7 @@ impl<R: Role> Peer<'_, R> {
     ) -> Option<Ticket> {
         let Source::Line { id, meta, last_progress } = *source else { return None };
         let token = progress_token(meta);
-        // If the slot has no space for the token, the request cannot report progress.
+        // If the slot has no space for the token, the application cannot report progress.
         let fits = id.len().wrapping_add(token.len()) <= self.in_flight.text_limit();
         let token = if fits { token } else { b"" };
         let inbound = Inbound { last_progress, stream, context, state: InboundState::Deferred };
@@ -251,8 +250,8 @@ impl<R: Role> Peer<'_, R> {
         Some(ticket)
     }
 
-    /// Expires a deferred request, or ends a request whose response is chunked and has a last piece that does not fit.
-    /// The peer can no longer cancel the request, and the application can no longer respond.
+    /// Expires a deferred request, or ends a request with a chunked response whose last piece does not fit yet. The
+    /// peer can no longer cancel the request, and the application can no longer respond.
     ///
     /// Queues the error response or the last piece until the transmit buffer has space.
     pub(crate) fn expire(&mut self, ticket: Ticket) {

@@ -47,7 +47,7 @@ pub(crate) enum Trigger {
     Restart,
     /// Server: received `notifications/initialized`.
     Initialized,
-    /// Server: received a request between `initialize` and `notifications/initialized`. The requests `initialize`,
+    /// Server: accepted a request between `initialize` and `notifications/initialized`. The requests `initialize`,
     /// `ping`, `logging/setLevel` and `shutdown`, and requests of unknown methods do not count.
     Request,
     /// Client: sent `server/discover`.

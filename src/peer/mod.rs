@@ -58,11 +58,11 @@ pub(crate) trait Role {
 /// State of the last event that a received line caused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineEvent {
-    /// No received line has caused an event since the caller's last read.
+    /// No received line has caused an event since the last [`Action::Io`](crate::Action::Io).
     None,
     /// The buffer retains the line for the event. The poll after the event releases the line.
     Pending,
-    /// The application has handled the event, but the caller has not read input since then. A response may be unread,
+    /// The application has handled the event, but the caller could not read input since then. A response may be unread,
     /// so pings and requests get more time.
     Handled,
 }

@@ -20,7 +20,7 @@ use crate::time::Millis;
 pub(crate) enum IssuedId {
     /// The current id of a request that has a slot.
     Request(Ticket),
-    /// The id of a request without a slot, with this sequence number.
+    /// An id that is reserved for a request without a slot, with this sequence number.
     Other(u64),
     /// An id whose sequence number was used, but which no request in a slot has now. Usually the request with this id
     /// has ended, or was sent again with another id.

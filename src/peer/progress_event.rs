@@ -24,13 +24,13 @@ impl<'a> Progress<'a> {
         number(self.params, "progress").unwrap_or(Decimal::ZERO)
     }
 
-    /// Returns the total. Returns `None` if the peer sent no total.
+    /// Returns the total. Returns `None` if the peer sent no valid total.
     #[must_use]
     pub fn total(&self) -> Option<Decimal> {
         number(self.params, "total")
     }
 
-    /// Returns the message about the current step. Returns `None` if the peer sent no message.
+    /// Returns the message about the current step. Returns `None` if the peer sent no valid message.
     #[must_use]
     pub fn message(&self) -> Option<Str<'a>> {
         text(self.params, "message")

@@ -10,7 +10,7 @@ use crate::time::Millis;
 /// A request in flight, as stored in a slot. `I` and `O` are data that depend on the role.
 #[derive(Debug, Clone, Copy)]
 pub enum Request<I, O> {
-    /// A request of the peer to which the application responds later.
+    /// A deferred request of the peer.
     Inbound(Inbound<I>),
     /// A request to the peer.
     Outbound(Outbound<O>),
@@ -32,7 +32,7 @@ pub struct Inbound<I> {
 /// The state of a deferred request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InboundState {
-    /// The application must respond. The slot's text is the id, followed by the progress token or the whole `_meta`.
+    /// The request awaits its response. The slot's text is the id, followed by the progress token or the whole `_meta`.
     Deferred,
     /// Like `Deferred`, but progress that the application reports restarts the timeout.
     #[cfg_attr(
@@ -130,8 +130,8 @@ pub(crate) enum OutboundState {
     TaskPending,
     /// The request failed. No event has reported the failure yet.
     Failed(RequestFailure),
-    /// The application cancelled the request, or an event reported its end. The cancellation awaits transmit space. The
-    /// slot's text is the reason or, with [`Flags::TASK_INPUT`], the ticket of the task.
+    /// The application cancelled the request, an event reported its end, or its task ended. The cancellation awaits
+    /// transmit space. The slot's text is the reason or, with [`Flags::TASK_INPUT`], the ticket of the task.
     CancelPending,
     /// The application cancelled the task, or an event reported its end. The cancellation of the task awaits transmit
     /// space.

@@ -105,7 +105,7 @@ impl<'a> RpcError<'a> {
         self.error.get("code").and_then(Json::integer).unwrap_or(0)
     }
 
-    /// Returns the error message. Returns `None` if the peer sent no message.
+    /// Returns the error message. Returns `None` if the peer sent no valid message.
     #[must_use]
     pub fn message(&self) -> Option<Str<'a>> {
         self.error.get("message")?.string()

@@ -104,7 +104,8 @@ impl ClientCapabilities {
         bits
     }
 
-    /// Writes the object of a declaration, without `roots.listChanged`.
+    /// Writes the object `requiredCapabilities`. Omits `roots.listChanged`, because a server cannot require this
+    /// capability.
     pub(crate) fn write(self, out: &mut Writer<'_>) {
         out.begin_object();
         self.without(ClientCapabilities::ROOTS_LIST_CHANGED).write_members(true, out);

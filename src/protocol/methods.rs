@@ -1,13 +1,14 @@
 //! Table of the protocol's methods: revisions, senders, required capabilities.
 //!
-//! The server reads the revisions of a method from this table. One test compares the table with the official schemas.
-//! Another test generates the table in `docs/protocol.md`. Proxies and routers can also use the table.
+//! The server and the `Monitor` read the revisions of a method from this table. One test compares the table with the
+//! official schemas. Another test generates the table in `docs/protocol.md`. Proxies and routers can also use
+//! this table.
 //!
 //! Specification: every revision, *Schema*; the extensions *Tasks* and *Skills* of `2026-07-28`.
 
 use crate::protocol::revision::{Revisions, WireFeature};
 
-/// A method or a notification of the protocol.
+/// The method of a request or a notification.
 ///
 /// ```
 /// use mcp_proto::{Revision, methods};
@@ -211,7 +212,7 @@ table! {
     INITIALIZED = notification("notifications/initialized").sent_by_client(HANDSHAKE);
     /// Cancels a request. In `2026-07-28`, a server cancels only `subscriptions/listen`.
     CANCELLED = notification("notifications/cancelled").sent_by_client(ALL_REVISIONS).sent_by_server(ALL_REVISIONS);
-    /// Reports progress of a request with a progress token.
+    /// Reports progress of a request that has a progress token.
     PROGRESS = notification("notifications/progress").sent_by_client(SERVER_REQUESTS).sent_by_server(ALL_REVISIONS);
     /// Sends a log message.
     MESSAGE = notification("notifications/message").sent_by_server(ALL_REVISIONS).needs("server.logging");
@@ -233,12 +234,12 @@ table! {
     /// Reports the completion of a URL elicitation.
     ELICITATION_COMPLETE = notification("notifications/elicitation/complete")
         .sent_by_server(WireFeature::ElicitationIds.revisions()).needs("client.elicitation.url");
-    /// Acknowledges the changes that a `subscriptions/listen` covers.
+    /// Acknowledges a `subscriptions/listen`, and names the changes that the server will report.
     SUBSCRIPTIONS_ACKNOWLEDGED = notification("notifications/subscriptions/acknowledged").sent_by_server(SUBSCRIPTIONS);
     /// Reports the status of a task.
     TASKS_STATUS = notification("notifications/tasks/status")
         .sent_by_client(TASKS_CORE).sent_by_server(TASKS_CORE).needs("tasks");
-    /// Reports the status of a task of the extension.
+    /// Reports the status of a task of the extension *Tasks*.
     TASKS = notification("notifications/tasks").with_extension().needs("tasks");
 }
 

@@ -176,7 +176,7 @@ impl Revision {
         first.position() <= self.position() && self.position() <= last.position()
     }
 
-    /// Returns the revision with exactly this name. Returns `None` for a prefix or an unknown date.
+    /// Returns the revision with exactly this name. Returns `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Revision> {
         Revision::ALL.into_iter().find(|revision| revision.as_str() == text)

@@ -1,7 +1,7 @@
-//! HalfSipHash-1-3: a keyed 32-bit hash for ids that a peer chooses.
+//! HalfSipHash-1-3: a keyed 32-bit hash for ids and other texts that a peer chooses.
 //!
-//! HalfSipHash is a variant of SipHash by J.-P. Aumasson and D. J. Bernstein. A peer that does not know the key cannot
-//! choose ids whose hashes collide.
+//! HalfSipHash is a variant of SipHash by J.-P. Aumasson and D. J. Bernstein. A peer that does not know the key, which
+//! is the `seed`, cannot choose texts whose hashes collide.
 #![allow(clippy::as_conversions, reason = "a seed is split into two halves")]
 
 /// Incremental hasher.
@@ -69,7 +69,7 @@ mod tests {
     use std::format;
     use std::vec::Vec;
 
-    /// The first published values of HalfSipHash-1-3, for inputs of 0, 1, 2 and more bytes.
+    /// The first published values of HalfSipHash-1-3, for inputs of 0 to 9 bytes.
     #[test]
     fn hash_equals_published_vectors() {
         let bytes: Vec<u8> = (0..9).collect();

@@ -33,8 +33,8 @@ pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
     }
 }
 
-/// Returns the number of an outbound request from the id that the peer sends. The id may be a string of digits, because
-/// some peers convert the number to a string. Returns `None` for an id that is not such a number.
+/// Reads an id or progress token from the peer as the id of an outbound request, which is a number. The value may be a
+/// string of digits, because some peers convert the number to a string. Returns `None` for any other value.
 pub(crate) fn issued_number(id: Json<'_>) -> Option<u64> {
     let digits = match id.bytes() {
         // This side issues no id with a leading zero, but `magnitude` would accept one.

@@ -139,7 +139,7 @@ pub(crate) enum Class {
     /// A request with a valid id.
     Request,
     Notification,
-    /// A response with a valid id: see [`Outcome::new`].
+    /// A response with a valid id. [`Outcome::new`] returns its result or error.
     Response,
     /// A response with a valid id and a [malformed](Outcome::Malformed) outcome.
     MalformedResponse,

@@ -1,4 +1,4 @@
-//! A JSON writer for constants, which `text.rs` uses.
+//! A JSON writer that runs at compile time, for `text.rs`.
 #![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
 // The code runs only at compile time, so an invalid index or an overflow is a compile error.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
@@ -9,7 +9,7 @@ use crate::schema::node::Whole;
 pub(super) struct JsonText<const LENGTH: usize> {
     pub(super) bytes: [u8; LENGTH],
     pub(super) length: usize,
-    /// Whether the innermost object or array is open and empty.
+    /// Whether the innermost open object or array is empty.
     is_empty: bool,
 }
 

@@ -256,9 +256,9 @@
 //!
 //! # Types of other crates
 //!
-//! A field may have any type that implements `Deserialize`. The attribute `schema` then gives a [`Node`] that describes
-//! the accepted values. For an `Option`, the node describes the values in it, and the schema also accepts `null` and
-//! the absence of the field. The decoder does not compare values with this description:
+//! With the attribute `schema`, a field may have any type that implements `Deserialize`. The value of the attribute is
+//! a [`Node`] that describes the accepted values. For an `Option`, the node describes the values in it, and the schema
+//! also accepts `null` and the absence of the field. The decoder does not compare values with this description:
 //!
 //! ```
 //! use mcp_proto::ToolArguments;

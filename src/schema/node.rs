@@ -115,9 +115,9 @@ pub struct Field {
     pub description: Option<&'static str>,
     /// The description of the member's values.
     pub node: &'static Node,
-    /// Whether the member may be absent without being [`Optional`](Node::Optional).
+    /// Whether the member may be absent, even if its node is not [`Optional`](Node::Optional).
     pub has_default: bool,
-    /// The default for an absent member, as JSON text.
+    /// The default for an absent member, as JSON text. `None` if the schema contains no default.
     pub default: Option<&'static str>,
 }
 
@@ -414,6 +414,7 @@ impl Node {
 }
 
 impl Fields {
+    /// Returns the fields after a check: a field with the name of the tag is a compile error.
     #[doc(hidden)]
     #[must_use]
     pub const fn without(&'static self, tag: &str) -> &'static Fields {

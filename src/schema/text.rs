@@ -63,7 +63,7 @@ pub const fn input_schema(schema: &'static str) -> &'static str {
     }
 }
 
-/// Properties that depend on a value's use, not on its type.
+/// Properties of a schema from outside its node: from the field, the variant, or wrappers such as `Optional`.
 #[derive(Clone, Copy)]
 struct Context {
     title: Option<&'static str>,

@@ -102,13 +102,14 @@ type MakeArgumentEvent =
 /// chunk, removes the chunk of the last event from the line, or does nothing. The function returns whether an event is
 /// set.
 ///
-/// If the second argument is `Some`, a line with chunks has ended, with this outcome. If the outcome is not a call of
-/// the tool, the function sets the event of the abort. The function returns whether the caller must apply the outcome.
+/// If the second argument is `Some`, a line with chunks has ended, with this outcome. If the outcome is not a call with
+/// the streamed argument, [`Event::ArgumentsAborted`] precedes the event of the line, if any. The function returns
+/// whether the caller must apply the outcome.
 pub(crate) type ArgumentHook = fn(&mut Server<'_>, Option<(Received, &Spans)>) -> bool;
 
 impl Server<'_> {
-    /// Handles an incomplete line that fills the buffer. Returns whether an event is set. If not, discards a line that
-    /// still fills the buffer.
+    /// Handles an incomplete line that fills the buffer. Returns whether an event is set. Without an event, discards a
+    /// line that still fills the buffer.
     #[cold]
     pub(super) fn handle_full_buffer(&mut self) -> bool {
         let has_event = self.handle_arguments(None);
@@ -157,8 +158,8 @@ impl FoundArgument<'_> {
     }
 }
 
-/// Finds the streamed argument in the current line. The line may be incomplete. Returns `None` if there is no such
-/// argument so far.
+/// Finds the streamed argument in the current line. The line may be incomplete. Returns `None` if the method or the
+/// argument has not arrived, or if the name of the tool does not precede the arguments.
 ///
 /// Of several members `params` or `arguments`, and of several strings for the streamed argument, the first one counts.
 /// So all chunks belong to the same string.
@@ -207,9 +208,9 @@ fn next_chunk(server: &mut Server<'_>) -> bool {
         input.cut_from_string(Span { start, end: start.wrapping_add(held) });
         return false;
     }
+    let limit = input.limit();
     // For each chunk, the server reads the bytes before the string again. The work stays linear, because each chunk
     // takes at least an eighth of the buffer.
-    let limit = input.limit();
     if start > limit.wrapping_sub(limit / 8) || !input.scanner().is_valid() {
         return false;
     }

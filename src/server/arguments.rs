@@ -10,8 +10,8 @@ use crate::server::call::Call;
 
 #[cfg(feature = "derive")]
 impl<'t> Tool<'t> {
-    /// Creates a tool with arguments of type `T`. `T` provides the schema, and the doc comment of `T` is the
-    /// description.
+    /// Creates a tool with arguments of type `T`. `T` provides the schema and the
+    /// [description](ToolArguments::DESCRIPTION).
     ///
     /// See [`schema`](crate::schema) for an example.
     #[must_use]

@@ -75,7 +75,7 @@ struct Counts {
 const COUNTS: usize = 24;
 
 impl Counts {
-    /// The counts before the first batch.
+    /// The initial counts, without an open batch.
     const START: Counts =
         Counts { open_end: COUNTS as u32, stream: 0, end: COUNTS as u32, left: 0, next: 0, deferred: 0 };
 }
@@ -144,7 +144,6 @@ pub(crate) struct BatchHooks {
     pub(super) write_open: fn(&mut ServerState<'_>),
 }
 
-/// The hooks of all servers.
 static BATCH_HOOKS: BatchHooks =
     BatchHooks { begin, handle_next, available, count_deferred, is_complete, collect, write_open };
 

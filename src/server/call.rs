@@ -83,7 +83,7 @@ impl<'a> Call<'a> {
         if self.arguments.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.arguments) }
     }
 
-    /// Returns the entry of the tool in a static catalog. Returns `None` for a dynamic list.
+    /// Returns the entry of the tool in a static catalog. Returns `None` for a tool of a dynamic list.
     ///
     /// The entry has the schemas, so that an application can validate arguments and results:
     ///

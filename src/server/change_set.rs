@@ -22,16 +22,17 @@ impl ChangeSet {
     pub(crate) const PROMPTS: ChangeSet = ChangeSet(4);
     /// If set without `LINE_PASSED`: the received line waits for space, and no message has passed the line.
     pub(crate) const LINE_WAITING: ChangeSet = ChangeSet(8);
-    /// A change notification, or a message of the application that is no response, has passed the line: it took space
-    /// for which the line waited. If `LINE_WAITING` is also set, a change has followed this message: the next space is
-    /// for the line.
+    /// A notification of a change, a message about a task, or a message of the application that is no response has
+    /// passed the line: it took space for which the line waited. If `LINE_WAITING` is also set, a change has followed
+    /// this message: the next space is for the line.
     pub(crate) const LINE_PASSED: ChangeSet = ChangeSet(16);
     /// Messages about tasks are pending.
     pub(crate) const TASKS_PENDING: ChangeSet = ChangeSet(32);
     /// Subscriptions of the stateless era exist, or have existed. In the pending changes of a subscription, this flag
     /// means that the response to the subscription is written.
     pub(crate) const SUBSCRIBED: ChangeSet = ChangeSet(64);
-    /// A feature has pending notifications.
+    /// A feature has pending notifications. In the pending changes of a subscription, this flag means that the
+    /// subscription must end.
     pub(crate) const FEATURE_PENDING: ChangeSet = ChangeSet(128);
 
     /// Pending messages that the server writes before it handles a notification of the client.
@@ -114,11 +115,12 @@ impl Server<'_> {
         self.state.change_writer.is_some_and(|write| write(self))
     }
 
-    /// Writes pending messages, unless a line that waits for space has precedence.
+    /// Writes pending messages, unless a line that waits for space has precedence. Returns `true` if a task caused an
+    /// event.
     ///
-    /// Pending messages precede a line that waits for space. After one of these messages, later changes wait until the
-    /// line is handled. Without this rule, a line could wait forever, because the application may report changes faster
-    /// than the client reads. Returns `true` if a task caused an event.
+    /// At first, pending messages precede a line that waits for space. After one of these messages, later changes wait
+    /// until the line is handled. Without this rule, a line could wait forever, because the application may report
+    /// changes faster than the client reads.
     fn write_changes_or_yield(&mut self) -> bool {
         let Server { input, state } = self;
         let state: &mut ServerState<'_> = state;

@@ -218,8 +218,8 @@ pub(crate) fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
 pub(crate) type MakeEvent =
     for<'a> fn(&'a mut LineDecoder<'_>, &'a mut TaskAccess<'_>, Context) -> Option<Event<'a>>;
 
-/// Function that constructs an event that a feature defines and that needs no response. The ticket identifies a
-/// subscription, or is `Ticket::NONE`.
+/// Function that constructs a feature's event that needs no response. The ticket identifies a subscription, or is
+/// `Ticket::NONE`.
 pub(crate) type MakeFeatureEvent =
     for<'a> fn(&'a LineDecoder<'_>, &'a ServerState<'_>, Ticket) -> Option<Event<'a>>;
 

@@ -95,7 +95,7 @@ pub(crate) trait Sealed {
     /// Writes the feature's pending notifications while the output has space.
     fn write_notifications(&self, _: &mut ServerState<'_>) {}
 
-    /// Writes the members of a `subscriptions/listen` filter that belong to the feature.
+    /// Writes the feature's members of a `subscriptions/listen` filter into the acknowledgment of the subscription.
     fn write_filter(&self, _filter: Json<'_>, _: &mut Writer<'_>) {}
 
     /// Returns whether the feature declares `resources.subscribe`.
@@ -163,8 +163,8 @@ impl<'r, 'b> Request<'r, 'b> {
     /// each time.
     ///
     /// The caller constructs the request in its final place and then calls this function. A copy of the request would
-    /// read several fields with one load, right after their writes. The processor then waits for the writes. The caller
-    /// must not have set the spans of these members.
+    /// read several fields with one load, right after their writes. The processor would then wait for the writes. The
+    /// caller must not have set the spans of these members.
     pub(crate) fn find_members(&mut self) {
         let params = self.params;
         let spans = &mut *self.spans;

@@ -17,8 +17,8 @@ use crate::server::feature::{Received, Request};
 use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::{NegotiatedSession, ServerState};
 
-/// Code of the handshake era. A configuration without revisions of this era does not refer to this code. A server with
-/// such a configuration does not link the code.
+/// Code of the handshake era. A configuration without revisions of this era does not refer to this code, so that the
+/// linker can drop the code.
 pub(crate) struct HandshakeEra {
     /// Handles a request of this era.
     pub(crate) handle: fn(&mut Request<'_, '_>, Str<'_>) -> Received,

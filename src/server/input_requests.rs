@@ -34,7 +34,7 @@ const GRACE: Millis = Millis::seconds(5);
 /// Input requests of tools, with the same code for both eras, without a heap.
 ///
 /// A tool calls [`request`](InputRequests::request) with the input that the tool needs, and with a function. The
-/// function responds to the call as soon as the client has responded:
+/// function responds to the call when the input request has an outcome, such as the client's response:
 ///
 /// - In `2026-07-28` the server responds that the call requires input. The client sends the call again with the input.
 ///   The tool runs again, and `request` calls the function immediately.

@@ -19,7 +19,7 @@ pub(crate) struct KeepAliveHooks {
     /// then also disconnects, if the settings demand the end of the connection. Returns `false` in all other cases.
     pub(super) advance: fn(&mut Server<'_>) -> bool,
 
-    /// Returns the time of the next ping, or of the current ping's timeout. Returns `None` if neither is pending, if
+    /// Returns the time of the next ping, or of the current ping's timeout. Returns `None` if neither lies ahead, if
     /// the handshake is not complete, or if the connection is draining.
     pub(super) deadline: fn(&ServerState<'_>) -> Option<Millis>,
 

@@ -1,4 +1,4 @@
-//! Minimum buffer sizes, measured by writing the server's own messages.
+//! Minimum buffer sizes, computed from the messages that a server sends and receives.
 
 use crate::error::ConfigError;
 use crate::framing::outbound_message::HEADER_SIZE;

@@ -201,9 +201,9 @@ pub struct Server<'b> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Open,
-    /// The input has ended, and a line waits for transmit space. The grace period restarts whenever the client reads.
-    /// When the period expires, the server drops the connection. Exception: if the client has read all output by then,
-    /// the server only ends the chunked response that blocks the line.
+    /// The input has ended, and a line waits for transmit space. Whenever the client reads output, the grace period
+    /// restarts. When the period expires, the server drops the connection. Exception: if the client has read all output
+    /// by then, the server only ends the chunked response that blocks the line.
     InputEnded,
     /// The application may still respond to requests in flight.
     Grace,
@@ -263,8 +263,8 @@ impl Server<'_> {
 
     /// Parses a message for [`Receive::parsed`](crate::Receive::parsed).
     ///
-    /// The result is that of [`Message::parse`]. The method is faster than [`Message::parse`] if the message repeats
-    /// the `_meta` of the last request. Most clients repeat their `_meta`.
+    /// The result is that of [`Message::parse`]. On 64-bit processors, the method is faster than [`Message::parse`] if
+    /// the message repeats the `_meta` of the last request. Most clients repeat their `_meta`.
     ///
     /// # Errors
     /// [`ScanError`] in the same cases as [`Message::parse`].

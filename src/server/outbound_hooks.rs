@@ -48,12 +48,13 @@ pub(crate) struct OutboundHooks {
     /// caller must have reserved the space.
     pub(super) write_cancelled: fn(&mut ServerState<'_>, Ticket),
 
-    /// Fails all outbound requests that await a response. Each failure causes an event. With `true`, also discards all
-    /// queued messages, and releases all other requests that have not failed.
+    /// Fails all outbound requests that await a response. Each failure causes an event, except for an input request of
+    /// a task that is not open. With `true`, also discards all queued messages, and releases all other requests that
+    /// have not failed.
     pub(super) end_all: fn(&mut ServerState<'_>, bool),
 
     /// Ends one of several sessions: removes its subscriptions, and fails its outbound requests that await a response.
-    /// Each failure causes an event.
+    /// The failures cause the same events as those of `end_all`.
     pub(super) end_session: fn(&mut ServerState<'_>, SessionKey),
 }
 
@@ -105,7 +106,7 @@ fn on_invalid_line(state: &mut ServerState<'_>, input: &LineDecoder<'_>, line: L
     let scanner = input.scanner();
     let is_response = match line {
         LineKind::Message => !scanner.has(Member::Method),
-        // A method may follow the position of the error.
+        // The scanner may have stopped before the `method`.
         _ => scanner.looks_like_response(),
     };
     if !is_response {

@@ -29,7 +29,7 @@ pub(crate) enum PendingEvent {
     Argument(PendingArgument),
     /// The client cancelled this request. The span `arguments` is the reason, or is missing.
     Cancelled(Ticket),
-    /// Cancelled, because the stream of the request has closed.
+    /// The server cancelled this request, because its stream or its session has closed.
     StreamClosed(Ticket),
     /// The span `arguments` is `clientInfo`, the span `meta` is `capabilities`.
     Connected(Revision),

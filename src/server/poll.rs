@@ -246,8 +246,8 @@ impl Server<'_> {
         self.release();
     }
 
-    /// Emits `Writable` if a chunk waits for space and the output has space. Otherwise continues the end of the
-    /// connection, if the end has begun. Returns whether the server advanced.
+    /// Emits `Writable` if the application waits to write a chunk and the output has space. Otherwise continues the end
+    /// of the connection, if the end has begun. Returns whether the server advanced.
     fn drain(&mut self) -> bool {
         if self.state.peer.in_flight.len() > 0 && self.state.poll_chunks(Ticket::NONE) {
             return true;
@@ -256,7 +256,7 @@ impl Server<'_> {
         is_ending && self.end_connection()
     }
 
-    /// Ends the connection when no input, no request in flight and no output is left. Also ends the connection if the
+    /// Ends the connection when no line, no request in flight and no output is left. Also ends the connection if the
     /// client does not read the output in time. Returns whether the server advanced.
     #[cold]
     fn end_connection(&mut self) -> bool {
@@ -290,8 +290,6 @@ impl Server<'_> {
                 return false;
             }
         }
-        // Output drains only while the client reads, so each transmission restarts the period. If the output is empty in
-        // the phase `InputEnded`, an open chunked response blocks a line.
         let ending = if draining {
             // Responses to further input could delay the end.
             self.input.end();
@@ -299,9 +297,11 @@ impl Server<'_> {
         } else {
             Ending::InputEnded
         };
+        // Output drains only while the client reads, so each transmission restarts the period.
         if self.state.peer.output.take_sent_flag() || self.state.ending != ending {
             self.set_ending(ending);
         } else if self.state.ending_deadline <= self.state.peer.now {
+            // If the output is empty in the phase `InputEnded`, an open chunked response blocks a line.
             if self.state.peer.output.is_empty() && self.end_open_response() {
                 self.set_ending(ending);
             } else {

@@ -61,7 +61,7 @@ pub(crate) trait StateAccess: Send {
     fn user(&self) -> u64;
 }
 
-/// A closure that accesses the state. Not `dyn FnMut`, because its table costs flash: see [`WriteBody`].
+/// A closure that accesses the state. Not `dyn FnMut`, because its virtual table costs flash: see [`WriteBody`].
 pub(crate) trait Act {
     fn act(&mut self, state: &mut ServerState<'_>);
 }
@@ -151,7 +151,8 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Returns the `_meta` of a request in the current line. Returns an empty object for other requests.
+    /// Returns the `_meta` of a request in the current line. Returns an empty object for other requests, and for a
+    /// request without `_meta`.
     pub(crate) fn meta(&self) -> Json<'a> {
         match self.pending.source {
             Source::Line { meta, .. } if !meta.is_empty() => Json::trusted(meta),

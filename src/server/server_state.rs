@@ -1,4 +1,5 @@
-//! State of a server without its input. Writes responses: an error replaces a response that does not fit.
+//! State of a server without its input. Writes responses: an error replaces a response that does not fit or is not
+//! valid.
 //!
 //! The input is separate, so that an event can borrow the line and the state at the same time.
 
@@ -113,21 +114,21 @@ pub(crate) enum Shape {
 #[repr(C)]
 pub(crate) struct ServerState<'b> {
     pub(crate) config: &'b ServerConfig<'b>,
-    /// Whether the session restarted. The server emits `Event::Restarted` before `Event::Connected`.
+    /// Whether the session restarted, and `Event::Restarted` is pending. This event precedes `Event::Connected`.
     pub(crate) restarted: bool,
     /// Whether the server waits for `exit`, because the client sent `shutdown`.
     pub(crate) awaits_exit: bool,
     /// Number of consecutive error responses without an id: see [`Limits`](crate::server::Limits).
     pub(crate) invalid_in_a_row: u8,
     pub(crate) ending: Ending,
-    /// Changes whose notifications are pending.
+    /// Pending change notifications, and the other flags of [`ChangeSet`].
     pub(crate) pending_changes: ChangeSet,
     pub(crate) batches: Batches,
     /// The key of the current session, if the server has several sessions.
     pub(crate) session_key: SessionKey,
     /// Writer of change notifications and of messages about tasks. Set by `enable_change_writer`: at the first change,
-    /// at the first `subscriptions/listen`, or when the server gets a task table. A program that never calls the
-    /// function does not link the writer.
+    /// at the first `subscriptions/listen`, or when the server gets a task table. A program that never calls
+    /// `enable_change_writer` does not link the writer.
     pub(crate) change_writer: Option<fn(&mut Server<'_>) -> bool>,
     /// The event that `event` returns next.
     pub(crate) pending_event: Option<PendingEvent>,

@@ -117,8 +117,8 @@ impl<'b> Server<'b> {
     /// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions).
     ///
     /// Each watched resource or task takes 15 bytes plus the length of its URI or id. If the buffer is full, the server
-    /// refuses `resources/subscribe` (-32603), and acknowledges `subscriptions/listen` without the resource. Without
-    /// this buffer, clients cannot subscribe to resources or tasks. Set the buffer before the server receives a
+    /// refuses `resources/subscribe` (-32603), and acknowledges `subscriptions/listen` without the resource or task.
+    /// Without this buffer, clients cannot subscribe to resources or tasks. Set the buffer before the server receives a
     /// message, because a new buffer forgets the watched URIs.
     #[must_use]
     pub fn subscription_buffer(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {

@@ -17,8 +17,8 @@ use crate::server::request_cache::RequestCache;
 use crate::server::server_state::Shape;
 use crate::server::write_message::{refuse_revision, write_revisions};
 
-/// Code of the stateless era. A configuration without revisions of this era does not refer to this code. A server with
-/// such a configuration does not link the code.
+/// Code of the stateless era. A configuration without revisions of this era does not refer to this code, so that its
+/// server does not link the code.
 pub(crate) struct StatelessEra {
     /// Parses the `_meta` of a request. Returns `None` if the request does not belong to this era.
     pub(crate) parse_meta: fn(&mut RequestCache, Json<'_>) -> Option<RequestMeta>,

@@ -204,7 +204,7 @@ fn server_request_waits_for_reserved_output_space() {
         harness.call("more", Options::DEFAULT).unwrap();
         harness.discard();
     });
-    // The space is also reserved between `poll` and `event`.
+    // The space for the response is also reserved between `poll` and `event`.
     setup().run(|harness| {
         harness.connect();
         harness.on_server_request(|asked| {

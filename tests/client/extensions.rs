@@ -171,7 +171,7 @@ fn notification_names_the_request_that_it_belongs_to() {
             harness.server_sends(r#"{"id":@stream,"result":{}}"#).events(&["stream: result {}"]);
             harness.server_sends(&message);
             let events = harness.take_events();
-            // In the stateless era, the notification is late. In the handshake era, its id has no meaning.
+            // In the stateless era, the notification is late. In the handshake era, a subscription id has no meaning.
             let is_late = events.is_empty() && harness.client.late_messages() == 1;
             assert_eq!(is_late, !harness.is_handshake(), "{events:?}");
             assert!(is_late || events[0].starts_with("notified own/event"), "{events:?}");

@@ -94,7 +94,7 @@ fn probe_response_with_lost_bytes_repeats_the_probe() {
             harness.at(500).sent(&[&initialize("2025-11-25")]);
             harness.server_sends(&error("initialize", -32022, "")).events(&[]).sent(&[PROBE]);
         });
-        // At the end of the input, the connection ends.
+        // If the input ends after the damaged response, the client does not repeat the probe.
         Setup::automatic().lines_only().run(|harness| {
             harness.at(0).discard();
             let damaged = harness.message(&damaged);
@@ -102,7 +102,7 @@ fn probe_response_with_lost_bytes_repeats_the_probe() {
             harness.events(&["fault NotJson", "failed Closed", "closed"]).sent(&[]);
         });
     }
-    // In message mode the byte has no meaning, because a message arrives whole.
+    // In message mode `CAN` marks no lost bytes, because a message arrives whole.
     Setup::automatic().run(|harness| {
         harness.at(0).discard();
         if harness.pace().messages {

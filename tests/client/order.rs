@@ -105,7 +105,7 @@ fn timeout_does_not_end_while_the_application_handles_an_event() {
         harness.discard();
         harness.at(49).stop_after(1);
     };
-    // The client reads the response to `a` before it emits the event.
+    // The response to `a` arrives together with the response to `b`.
     Setup::automatic().connected(|harness| {
         calls(harness);
         harness
@@ -113,7 +113,7 @@ fn timeout_does_not_end_while_the_application_handles_an_event() {
             .events(&["b: result {}"]);
         harness.at(900).events(&["a: result {}"]);
     });
-    // The client reads the response to `a` after the event.
+    // The response to `a` arrives after the application has handled the event.
     Setup::automatic().connected(|harness| {
         calls(harness);
         harness.server_sends(r#"{"id":@b,"result":{}}"#).events(&["b: result {}"]);
@@ -157,7 +157,7 @@ fn frequent_events_extend_a_timeout_once() {
     Setup::automatic().connected(|harness| {
         harness.call("a", in_time(50)).unwrap();
         harness.discard();
-        // The application handles each event for 100 ms, and the next message has arrived by then.
+        // The application handles each event for 100 ms. During this time, the next message arrives.
         for now in [0, 100, 200, 300] {
             harness.now = now;
             harness.pump();

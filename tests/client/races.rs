@@ -95,7 +95,7 @@ fn asking() -> Setup {
 
 const ROOTS: &str = r#"{"id":1,"method":"roots/list"}"#;
 
-/// No other message may use the space reserved for a response.
+/// A notification may not use the space reserved for the response to a received request.
 #[test]
 fn notification_leaves_the_space_of_a_response() {
     let large = |asked: ServerRequest<'_>| {

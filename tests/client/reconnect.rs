@@ -110,7 +110,7 @@ fn subscription_survives_many_reconnects() {
         listen(harness, TOOLS, "tools");
         harness.discard();
         for _ in 0..5 {
-            // The connection ends once before the client is connected, and once afterwards.
+            // The connection ends once while the client is connected, and once while it connects.
             harness.eof().events(&["closed"]).reconnect();
             harness.eof().events(&["failed Closed", "closed"]).reconnect();
             harness.discard().server_sends(DISCOVERED).events(&["connected 2026-07-28"]).sent(&[LISTEN]);

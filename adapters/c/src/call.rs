@@ -94,8 +94,8 @@ pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_
 /// Responds to a tool call with structured content, and repeats the content as text. `json` is one JSON value.
 ///
 /// If `json` is not valid JSON, the server responds with an error, and an event `MCP_EVENT_PROTOCOL_ERROR` follows. In
-/// revisions before 2026-07-28, structured content is an object. The response contains any other value only as text. In
-/// revisions before 2025-06-18, the response contains every value only as text.
+/// revisions before 2026-07-28, structured content must be an object: the response contains any other value only as
+/// text. In revisions before 2025-06-18, the response contains every value only as text.
 ///
 /// Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
 ///

@@ -1,4 +1,4 @@
-//! Functions of a client: `mcp_client_…`. The module `client_request` has those for requests.
+//! Functions of a client: `mcp_client_…`. The functions for requests are in the module `client_request`.
 //!
 //! The storage works like the storage of a server (`server.rs`). The client borrows the configuration, and the bytes to
 //! move borrow the client. So no function creates a reference to the whole storage.
@@ -298,7 +298,7 @@ pub unsafe extern "C" fn mcp_client_output(client: *mut mcp_client_t, length: *m
 ///
 /// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has already reported sent
 /// bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
-/// the bytes of the failed report again.
+/// the bytes of the failed report again, unless `mcp_client_reset` has dropped them.
 ///
 /// # Safety
 /// `client` is initialized.
@@ -373,8 +373,8 @@ pub unsafe extern "C" fn mcp_client_shutdown(client: *mut mcp_client_t, now: u64
     _ = unsafe { machine(client) }.map(|client| client.shutdown(Millis(now)));
 }
 
-/// Starts a new connection: drops the requests without events, the unsent output and a partial message of the old
-/// connection. All tickets are invalid. The next polls connect to the server.
+/// Starts a new connection: drops the requests, the received input and the unsent output of the old connection. The
+/// dropped requests have no events. All earlier tickets become invalid. The next polls connect to the server.
 ///
 /// # Safety
 /// `client` is initialized.

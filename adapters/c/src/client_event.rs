@@ -17,8 +17,8 @@ pub enum mcp_client_event_kind_t {
     /// The client is connected, and accepts requests.
     MCP_CLIENT_CONNECTED,
     /// The client could not connect, because of `failure`. The connection ends: `MCP_CLIENT_CLOSED` follows. If the
-    /// server responded with an error, `failure` is `MCP_FAILURE_REFUSED`, and `code` and `json` are those of
-    /// `MCP_CLIENT_ERROR`.
+    /// server responded with an error, `failure` is `MCP_FAILURE_REFUSED`, and `code` and `json` have the error, as
+    /// for `MCP_CLIENT_ERROR`.
     MCP_CLIENT_CONNECT_FAILED,
     /// The request `ticket` has the result `json`. In the result of a tool, the path `content.0.text` has the text of
     /// the first block, if this block is text. `isError` is true if the tool failed. `structuredContent` is the
@@ -34,7 +34,7 @@ pub enum mcp_client_event_kind_t {
     MCP_CLIENT_PROGRESS,
     /// The server has not completed the request `ticket`, and expects the same request again (2026-07-28). Call
     /// `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. The resumed
-    /// request has no input of the program, only the state that the server sent. `json` is the result of the server.
+    /// request contains the state that the server sent, but no input from the program. `json` is the server's result.
     MCP_CLIENT_INPUT_REQUIRED,
     /// The client accepts requests again. This event follows `MCP_ERROR_BUSY`. It also follows `MCP_ERROR_FULL`, but
     /// only if an unsent message, such as a cancellation, took a slot at the time of the error.

@@ -15,16 +15,16 @@ use crate::status::mcp_status_t;
 /// Calls a tool, and writes the ticket of the request to `ticket`. `arguments` is the text of a JSON object, or NULL
 /// for no arguments.
 ///
-/// Unless the program cancels the request, it ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or
-/// `MCP_CLIENT_FAILED` that has this ticket. `MCP_CLIENT_INPUT_REQUIRED` does not end the request. `timeout` is in
-/// milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the request fails after ten minutes
-/// in total.
+/// Unless the program cancels the request or resets the client, the request ends with an event `MCP_CLIENT_RESULT`,
+/// `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` that has this ticket. `MCP_CLIENT_INPUT_REQUIRED` does not end the
+/// request. `timeout` is in milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the
+/// request fails after ten minutes in total.
 ///
 /// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`, and after the connection has begun to end;
 /// `MCP_ERROR_UNSUPPORTED` if the server does not declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY`
 /// if the transmit buffer has too little space: try again after `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the
-/// request is larger than the transmit buffer, or the arguments are not a JSON object. After an error, `ticket` is
-/// `MCP_NO_TICKET`.
+/// request is too large for the transmit buffer (see `mcp_client_init`), or the arguments are not a JSON object. After
+/// an error, `ticket` is `MCP_NO_TICKET`.
 ///
 /// # Safety
 /// `client` is initialized. `name` is a string. `arguments` is a string or NULL. `ticket` points to a ticket.

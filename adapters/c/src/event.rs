@@ -65,7 +65,8 @@ pub enum mcp_event_kind_t {
     MCP_EVENT_OTHER,
 }
 
-/// An event of a server. The pointers of the event are valid until the next call of a function that takes the server.
+/// An event of a server. Except for `arguments`, the pointers of the event are valid until the next call of a function
+/// that takes the server.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_event_t {

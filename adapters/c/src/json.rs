@@ -5,8 +5,8 @@ use mcp_proto::json::{Json, Kind};
 
 use crate::status::mcp_status_t;
 
-/// Finds the value at a path. The path has names of members and indices of elements, separated by dots. An empty path
-/// finds the whole text.
+/// Finds the value at a path. The path consists of names of members and indices of elements, separated by dots. An
+/// empty path finds the whole text.
 ///
 /// # Errors
 /// `MCP_ERROR_MISSING`: there is no value at the path, or the value is `null`.
@@ -47,7 +47,7 @@ pub(crate) fn integer(json: Json<'_>, path: &str) -> Result<i64, mcp_status_t> {
 
 /// Returns the value of a JSON number. Returns `None` if the value has a fraction, or does not fit into an `i64`.
 fn whole(number: &str) -> Option<i64> {
-    // `magnitude` has the digits up to the last one that is not zero. `pending` counts the zeros after that digit.
+    // `magnitude` has the digits so far, up to the last nonzero digit. `pending` counts the zeros after that digit.
     let (mut magnitude, mut pending) = (0, 0i32);
     // `fraction` is 1 after the point, and 0 before it. `zeros` is minus the number of digits after the point. `sign`
     // is the sign of the exponent `power`, and 0 before the exponent.

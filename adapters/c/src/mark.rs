@@ -4,7 +4,7 @@
 /// The session mark, without the zero byte of `MCP_SESSION_MARK`.
 const MARK: &[u8] = b"\n\x04\x04\x04\x04\n";
 
-/// The search for session marks in received bytes. All fields are zero at the start of the program.
+/// The state of the search for session marks in received bytes. Initialize all fields with zero.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_mark_t {
@@ -14,8 +14,9 @@ pub struct mcp_mark_t {
 
 /// Returns whether a received byte completes a session mark. Pass each byte of the line, in order.
 ///
-/// A mark starts a new session: drop the received bytes up to this byte, and call `mcp_server_reset` or
-/// `mcp_client_reset`. `mcp-serial-bridge` and the pumps of `mcp-proto-embedded` send a mark when they start.
+/// A mark starts a new session: drop all bytes received so far, including this byte, and call `mcp_server_reset` or
+/// `mcp_client_reset`. `mcp-serial-bridge` sends marks by default. The pumps of `mcp-proto-embedded` send a mark when
+/// they start, if session marks are enabled.
 ///
 /// # Safety
 /// `mark` points to a `mcp_mark_t`.

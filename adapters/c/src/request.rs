@@ -1,4 +1,4 @@
-//! Converts events of the core into events for C, and responds to requests for the C program.
+//! Converts events of the core into events for C, and sends the responses of the C program.
 
 use core::mem;
 

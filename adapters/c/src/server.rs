@@ -333,7 +333,7 @@ pub unsafe extern "C" fn mcp_server_output(server: *mut mcp_server_t, length: *m
 ///
 /// Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has already reported sent
 /// bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
-/// the bytes of the failed report again.
+/// the bytes of the failed report again, unless `mcp_server_reset` has dropped them.
 ///
 /// # Safety
 /// `server` is initialized.
@@ -346,8 +346,8 @@ pub unsafe extern "C" fn mcp_server_consumed(server: *mut mcp_server_t, count: u
 /// Passes received bytes to the server after `MCP_EVENT_IO`. Call this at most once after each poll. Returns the number
 /// of bytes that the server takes.
 ///
-/// Pass the remaining bytes after the next `MCP_EVENT_IO`. While a request waits for transmit space, the server takes
-/// only as many bytes as the receive buffer has space for.
+/// Pass the remaining bytes after the next `MCP_EVENT_IO`. The server takes only as many bytes as fit into the receive
+/// buffer. It may take none while a request waits for transmit space.
 ///
 /// # Safety
 /// `server` is initialized. `bytes` points to `count` bytes.

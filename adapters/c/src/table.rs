@@ -27,8 +27,8 @@ pub const MCP_TOOL_CLOSED_WORLD: u32 = 8;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_tool_t {
-    /// The name: 1 to 128 characters. These are ASCII letters, digits, `_`, `-` and `.`. The library does not check the
-    /// characters.
+    /// The name: 1 to 128 characters. These are ASCII letters, digits, `_`, `-` and `.`. The library checks neither the
+    /// length nor the characters.
     pub name: *const c_char,
     /// The JSON Schema of the arguments, a JSON object, or NULL for any object. The library does not check arguments
     /// against the schema.
@@ -101,8 +101,8 @@ pub struct mcp_server_config_t {
     pub tools: mcp_tools_t,
     /// The resources.
     pub resources: mcp_resources_t,
-    /// Whether a second `initialize` restarts the session. Set this for a UART, because the server cannot detect that a
-    /// new client has replaced the old one.
+    /// Whether a second `initialize` restarts the session. Set this for a UART, on which the server cannot otherwise
+    /// detect that a new client has replaced the old one.
     pub restart_on_initialize: bool,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Checks the tables of a configuration.
+    /// Checks the tools of a configuration, and the resources if their `feature` is not NULL.
     ///
     /// # Errors
     /// `MCP_ERROR_NULL`: the array of a table is NULL although its `count` is not 0, a tool has no name, or a resource

@@ -76,8 +76,8 @@ pub unsafe extern "C" fn mcp_json_bool(
 /// of the buffer is unspecified.
 ///
 /// # Safety
-/// `json` is a text that does not change during the call. `path` is a string. `buffer` points to `size` bytes, which
-/// `json` and `path` do not contain. `length` is NULL or points to an integer.
+/// `json` is a text that does not change during the call. `path` is a string. `buffer` points to `size` bytes
+/// outside of `json` and `path`. `length` is NULL or points to an integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_json_string(
     json: mcp_text_t,
@@ -118,8 +118,8 @@ pub unsafe extern "C" fn mcp_json_get(
     unsafe { read(json, path, out, value) }
 }
 
-/// Parses `json`, passes its value and `path` to the function `read`, and writes the result to `out`. Fails with
-/// `MCP_ERROR_NULL` if `path` or `out` is NULL.
+/// Parses `json`, passes its value and `path` to the function `read`, and writes the result to `out`. Fails if a
+/// required pointer is NULL, `path` is not UTF-8, `json` is not JSON, or `read` fails.
 ///
 /// # Safety
 /// `json` is a text that does not change during the call. `path` is NULL or a string. `out` is NULL or points to space

@@ -44,7 +44,7 @@ pub trait Timer {
     fn until(&mut self, at: Millis) -> impl Future<Output = ()>;
 }
 
-/// The time between two attempts of a flush, after the pump has reported that a flush failed.
+/// Maximum time between two attempts of a flush, after the pump has reported [`PumpStatus::NotWritten`].
 const FLUSH_AGAIN: Millis = Millis(100);
 
 impl Pump {
@@ -157,9 +157,9 @@ pub(crate) fn into_option<T>(poll: Poll<T>) -> Option<T> {
 /// Writes `bytes`, and returns the number of written bytes. If `bytes` is empty and `flushes` is `true`, flushes the
 /// output, and returns 0. If `bytes` is empty and `flushes` is `false`, never completes.
 ///
-/// `has_failed` means that the pump has reported an error since the last successful write. If a flush then fails with
-/// an error other than `TimedOut`, the future never completes. The pump drops the future, and repeats the flush later.
-/// Without this rule, a task whose flushes always fail would never yield to the executor.
+/// `has_failed` means that the pump has reported [`PumpStatus::NotWritten`] since the last successful write. If a flush
+/// then fails with an error other than `TimedOut`, the future never completes. The pump drops the future, and repeats
+/// the flush later. Without this rule, a task whose flushes always fail would never yield to the executor.
 pub(crate) async fn write_or_flush<W: Write>(
     output: &mut W,
     bytes: &[u8],

@@ -11,7 +11,7 @@ impl Pump {
     /// Moves bytes over a blocking link until the caller has something to do.
     ///
     /// Never returns [`PumpStatus::Moved`]. Returns [`PumpStatus::Idle`] in two cases only. Either the machine accepts
-    /// no input until the caller responds or a deadline passes. Or a read, write or flush of the driver has ended with
+    /// no input, and waits for the caller or for a deadline. Or a read, write or flush of the driver has ended with
     /// [`ErrorKind::TimedOut`].
     ///
     /// The pump writes all output, and then flushes once, before it reads. Two seconds after the machine has closed,

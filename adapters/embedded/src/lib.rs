@@ -12,7 +12,7 @@
 //!
 //! [`Halves`] joins a receiver and a transmitter into one link, and [`WriteBlocks`] replaces a missing `WriteReady`.
 //!
-//! Each of these methods returns a [`PumpStatus`]. `run` and `wait` usually return because the machine has an event.
+//! Each method in the table returns a [`PumpStatus`]. `run` and `wait` usually return because the machine has an event.
 //! Two statuses are specific to serial lines, which can lose bytes and have no connections:
 //!
 //! - **Lost bytes.** After an overrun or a framing error, the pump returns [`PumpStatus::LineBroken`], and the session
@@ -87,10 +87,10 @@
 //!
 //! # A client
 //!
-//! A client needs the same loop. After [`PumpStatus::NewSession`], because the server has restarted, and after
-//! [`PumpStatus::Closed`], the client connects again if the caller calls one of two methods:
+//! A client needs the same loop. [`PumpStatus::NewSession`] means that the server has restarted. After this status and
+//! after [`PumpStatus::Closed`], the caller calls one of two methods, so that the client connects again:
 //!
-//! - `Client::reconnect` fails each request in flight with an event. Subscriptions and tasks of `2026-07-28` continue.
+//! - `Client::reconnect` continues subscriptions and tasks of `2026-07-28`. Other requests fail with an event each.
 //! - `Client::reset` drops all requests without events. The application must then also forget its tickets.
 //!
 //! ```

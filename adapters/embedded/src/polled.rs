@@ -10,8 +10,8 @@ impl Pump {
     /// Polls the machine once and moves bytes in both directions.
     ///
     /// If the machine has an event or is closed, the pump moves no bytes. Otherwise, the pump offers the pending output
-    /// to the link once, without a flush: see [`Link::transmit`]. The pump also reads bytes that have arrived, once the
-    /// machine has received all bytes of the last read.
+    /// to the link once, without a flush: see [`Link::transmit`]. If the machine has received all bytes of the last
+    /// read, the pump also reads bytes that have arrived.
     ///
     /// Blocks only as long as the link does. One step moves at most 64 bytes of input.
     ///

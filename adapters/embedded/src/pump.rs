@@ -1,6 +1,6 @@
 //! `Pump`: the state that the polled, blocking and async pumps share.
 //!
-//! Cancels lines that lost bytes, and detects session marks.
+//! Cancels lines that have lost bytes, and detects session marks.
 
 use embedded_io::ErrorKind;
 use mcp_proto::{Millis, Receive, Transmit};
@@ -82,7 +82,7 @@ pub struct Pump {
     in_line: bool,
     /// Whether the link has accepted the beginning of a line, but not its end.
     in_output_line: bool,
-    /// Bytes to write before the machine's output: the rest of a session mark, or a newline that ends a partial line.
+    /// Bytes to write before the machine's output: the rest of a session mark or of [`CANCELLED_LINE`].
     preamble: &'static [u8],
     /// Whether output was written but not flushed.
     pub(crate) unflushed: bool,
@@ -129,8 +129,8 @@ impl Pump {
     ///
     /// When a mark arrives, the pump drops the buffered input before the mark, and returns
     /// [`PumpStatus::NewSession`]. The caller must then reset the machine. The mark that the pump sends reports a
-    /// restart of this end to the peer. The machine discards the first line of a session if it does not begin with `{`,
-    /// because it is probably the rest of a line that the peer began before this end started.
+    /// restart of this end to the peer. If the first line of input does not begin with `{`, the machine discards this
+    /// line, because it is probably the rest of a line that the peer began before this end started.
     ///
     /// A serial line has no connections. Without marks, requests of a disconnected client are still in flight when the
     /// next client starts.
@@ -154,7 +154,7 @@ impl Pump {
     ///
     /// Call this method after a break on the line, after a change of DTR, or when a new connection opens.
     ///
-    /// Sends no [`SESSION_MARK`], because the peer has started the session. If only this end starts a new session,
+    /// Sends no further [`SESSION_MARK`], because the peer has started the session. If only this end starts a session,
     /// replace the pump with a new one that has [session marks](Pump::session_marks): it sends a mark.
     pub fn new_session(&mut self) {
         (self.fed, self.filled) = (0, 0);
@@ -301,8 +301,8 @@ impl Pump {
         None
     }
 
-    /// Cancels the first line of a session unless it begins with `{`, because it is probably the rest of a line that
-    /// the peer began before this end started.
+    /// Cancels the first line of input unless it begins with `{`, because it is probably the rest of a line that the
+    /// peer began before this end started.
     fn cancel_torn_line(&mut self) {
         let [first, ..] = &mut self.read_buffer;
         if !matches!(first, b'\n' | b'{') {

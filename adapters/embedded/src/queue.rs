@@ -76,9 +76,9 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// # assert_eq!((RECEIVED.len(), uart.arrived.len(), uart.interrupt), (251, 44, false));
 /// ```
 ///
-/// The queue records lost bytes if a push finds the queue full, or if the interrupt calls [`lost`](Queue::lost) after a
-/// hardware error. A read returns [`BytesLost`] at the position of the missing bytes. If a break on the line starts a
-/// new session, the interrupt pushes a [session mark](crate::SESSION_MARK).
+/// The queue records a gap, the position of lost bytes, if a push finds the queue full, or if the interrupt calls
+/// [`lost`](Queue::lost) after a hardware error. A read returns [`BytesLost`] at the gap. If a break on the line starts
+/// a new session, the interrupt pushes a [session mark](crate::SESSION_MARK).
 ///
 /// [`Read`] and [`Write`] spin until the interrupt makes progress possible. [`Pump::step`](crate::Pump::step) checks
 /// readiness first, and never spins. The queue uses only atomic loads and stores, and needs no compare-and-swap

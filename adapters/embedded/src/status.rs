@@ -3,7 +3,7 @@
 use embedded_io::ErrorKind;
 use mcp_proto::Millis;
 
-/// The result of one [`Pump`](crate::Pump) step: what has happened, or what the caller must do.
+/// The result of a method of [`Pump`](crate::Pump): what has happened, or what the caller must do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -12,12 +12,13 @@ pub enum PumpStatus {
     Event,
     /// Bytes have moved. More work may be ready, so take another step before sleeping.
     Moved,
-    /// No work is due until a byte arrives, output can be written, or this deadline passes. `None` means no deadline.
+    /// No work is due until a byte arrives, output can be written, the caller uses the machine, or this deadline
+    /// passes. `None` means no deadline.
     Idle(Option<Millis>),
     /// The peer has started a new session: reset the machine. See [`Pump::session_marks`](crate::Pump::session_marks).
     NewSession,
     /// Input bytes were lost. The machine discards a partly received line. If the received part of that line shows a
-    /// request and its id, the machine sends an error response. The connection stays open.
+    /// request and its id, a server sends an error response. The connection stays open.
     LineBroken(ErrorKind),
     /// A write or flush failed with a temporary error. The next step repeats the write or flush. If a flush fails
     /// again, this status is not returned again before the next write.
@@ -67,7 +68,7 @@ pub(crate) fn accept_unsupported(flushed: Result<(), ErrorKind>) -> Result<(), E
     }
 }
 
-/// Replaces [`PumpStatus::Moved`] with `None`, because the caller need not see this status.
+/// Replaces [`PumpStatus::Moved`] with `None`, because every other status has priority.
 pub(crate) fn filter_reportable(status: Option<PumpStatus>) -> Option<PumpStatus> {
     status.filter(|status| *status != PumpStatus::Moved)
 }
@@ -80,7 +81,7 @@ pub(crate) fn reject_zero(written: Result<usize, ErrorKind>) -> Result<usize, Er
     }
 }
 
-/// Types that an application logs with `defmt`.
+/// Checks that the types that an application logs implement `defmt::Format`.
 #[cfg(all(test, feature = "defmt"))]
 const _: () = {
     const fn has_format<T: defmt::Format>() {}

@@ -64,8 +64,8 @@ impl embedded_io_async::Write for Half<'_> {
     }
 }
 
-/// Runs a server until it is idle or closed. `polls` lists the number of polls of each future before its drop, but each
-/// future gets more than `delay` polls. The list repeats.
+/// Runs a server until it is idle or closed. `polls` is a repeating list: how often each future is polled before it is
+/// dropped. Each future gets at least `delay + 1` polls.
 fn serve(uart: Uart, delay: u32, polls: &[u32]) -> (Uart, App) {
     let uart = RefCell::new(uart);
     let (stuck, time) = (Cell::new(false), Cell::new(0));

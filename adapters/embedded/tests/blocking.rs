@@ -5,7 +5,7 @@ use embedded_io::ErrorKind;
 use mcp_proto::Millis;
 use mcp_proto_embedded::{Pump, PumpStatus, SESSION_MARK};
 
-/// Runs a server until the connection is closed or the script is empty.
+/// Runs a server until the connection is closed, or the pump is idle and the script is empty.
 fn serve(uart: &mut Uart) -> App {
     with_server(512, 1024, |server| {
         let (mut pump, mut app) = (Pump::new().session_marks(), App::default());

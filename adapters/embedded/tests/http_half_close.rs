@@ -28,7 +28,7 @@ fn steps_send_the_whole_response_after_the_end_of_input() {
 
 #[test]
 fn task_sends_the_whole_response_after_the_end_of_input() {
-    // A call without its response ends, because the end of input may be a lost client.
+    // The pump ends a call that has no response yet, because its client may be lost.
     for (tool, has_response) in [("hello", true), ("slow", false)] {
         for shares_waker in [true, false] {
             let (input, output, time) = (Pipe::default(), Pipe::default(), Cell::new(0));

@@ -87,7 +87,6 @@ fn write_takes_as_many_bytes_as_fit() {
     assert_eq!(writer.flush(), Ok(()));
 }
 
-/// The writing thread yields every 64 bytes, the reading thread whenever the queue is empty.
 #[test]
 fn queue_with_two_gaps_is_not_ready_for_a_write() {
     let mut queue = &Queue::<8>::new();
@@ -103,6 +102,7 @@ fn queue_with_two_gaps_is_not_ready_for_a_write() {
     assert_eq!(queue.pop(), Some(b'c'));
 }
 
+/// The writing thread yields every 64 bytes, the reading thread whenever the queue is empty.
 #[test]
 fn each_byte_between_threads_is_received_or_reported_lost() {
     for drops_bytes in [false, true] {

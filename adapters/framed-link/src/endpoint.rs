@@ -1,10 +1,10 @@
 //! The protocol of one end of the line: sessions, acknowledgment and repetition.
 //!
-//! **Sessions.** Each end has a number. A hello contains the number of its sender, and the number of the other end, or
-//! 0 if the sender does not know that number. An end that receives its own number in a hello is connected, because the
-//! other end knows the number from an earlier hello. The first valid frame of another kind also connects an end,
-//! because only a connected end sends such frames. For a connected end, a hello with other numbers counts as a restart
-//! of the other end: the session ends, and this end has another number in the next session.
+//! **Sessions.** Each end has a number. A *hello* frame contains the number of its sender, and the number of the other
+//! end, or 0 if the sender does not know that number. An end that receives its own number in a hello is connected,
+//! because the other end knows the number from an earlier hello. The first valid frame of another kind also connects an
+//! end, because only a connected end sends such frames. For a connected end, a hello with other numbers counts as a
+//! restart of the other end: the session ends, and this end has another number in the next session.
 //!
 //! **Acknowledgment.** One data frame at a time is in transit in each direction. The receiver acknowledges the frame
 //! when the caller has consumed the payload, so the sender never sends more than the receiver has space for.
@@ -26,7 +26,7 @@ pub(crate) struct Endpoint {
     /// The number of the other end, or 0.
     remote: u16,
     pub(crate) is_connected: bool,
-    /// Whether the other end has ended a session, and `FramedLink::take_reset` has not reported the end yet.
+    /// Whether the other end has ended a session, and `FramedLink::take_reset` has not reported this yet.
     pub(crate) is_reset: bool,
     due: Due,
     timer: Timer,

@@ -33,7 +33,7 @@ static CRC: Crc<u16, NoTable> = Crc::<u16, NoTable>::new(&CRC_16_IBM_3740);
 /// The numbers of the sender and of the receiver. The checksum of a frame covers these numbers, so a frame of another
 /// session is not valid.
 pub(crate) type Session = [u8; 4];
-/// The session of a hello, which begins a session.
+/// Replaces the session in the checksum of a hello, which is valid in every session.
 const NONE: Session = [0; 4];
 
 /// A frame without its encoding.
@@ -45,8 +45,8 @@ pub(crate) enum Frame<'f> {
     Data { seq: u8, ack: u8, payload: &'f [u8] },
     /// The payloads of all frames before this sequence number were consumed.
     Ack { ack: u8 },
-    /// Like `Ack`, after a damaged frame. The receiver of the request repeats its data frame in transit, or sends an
-    /// acknowledgment.
+    /// Like `Ack`, after a damaged frame. The end that receives this request repeats its data frame in transit. Without
+    /// such a frame, it sends an acknowledgment.
     Repeat { ack: u8 },
 }
 

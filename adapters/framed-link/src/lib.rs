@@ -1,9 +1,9 @@
 //! A reliable byte stream in both directions of a serial line that damages, drops and inserts bytes.
 //!
-//! A [`FramedLink`] at each end of the line splits the stream into frames of at most [`PAYLOAD`] bytes. Each of these
-//! frames has a checksum (CRC-16) and a sequence number. COBS removes zeros from a frame, so that zeros separate
-//! frames. The receiver acknowledges each frame, and the sender repeats a lost frame. The link does no I/O, has no
-//! clock, and needs no heap:
+//! A [`FramedLink`] at each end of the line splits the stream into frames. Each of these frames contains at most
+//! [`PAYLOAD`] bytes of the stream, a checksum (CRC-16) and a sequence number. COBS removes zeros from a frame, so that
+//! zeros separate frames. The receiver acknowledges each frame, and the sender repeats a lost frame. The link does no
+//! I/O, has no clock, and needs no heap:
 //!
 //! - [`output`](FramedLink::output) returns bytes for the line, and [`input`](FramedLink::input) takes bytes from the
 //!   line.
@@ -11,7 +11,7 @@
 //!   at the other end.
 //! - [`deadline`](FramedLink::deadline) returns the time at which `output` repeats a frame.
 //!
-//! **Guarantee.** Bytes are received in the order in which they were sent, without gaps and duplicates, until an end
+//! **Guarantee.** Bytes are received in the order in which they were sent, without gaps or duplicates, until an end
 //! begins a new session. Then [`take_reset`](FramedLink::take_reset) reports the new session at the other end, and
 //! bytes in transit are lost. The exception is damage that the CRC does not detect. A frame with more than 3 wrong
 //! bits passes with a probability of 1 in 65,536.
@@ -48,7 +48,7 @@
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(elided_lifetimes_in_paths)]
-// The peer and the noise control the input of this code, so this code must not panic.
+// The peer and line noise control the input of this code, so this code must not panic.
 #![cfg_attr(
     not(test),
     deny(

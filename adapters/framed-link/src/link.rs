@@ -15,7 +15,7 @@ pub struct FramedLink {
     frame: [u8; FRAME],
     start: usize,
     end: usize,
-    /// Whether the link repeats the frame if no answer arrives.
+    /// Whether the frame requires an answer, and is not completely written yet.
     awaits_answer: bool,
 }
 
@@ -75,10 +75,10 @@ impl FramedLink {
         core::mem::take(&mut self.endpoint.is_reset)
     }
 
-    /// Accepts bytes of the stream, and returns their number.
+    /// Accepts bytes of the stream. Returns the number of accepted bytes.
     ///
-    /// Returns 0 while an earlier frame is not acknowledged, before the link is connected, and before a
-    /// [reset](FramedLink::take_reset) is reported.
+    /// Returns 0 while an earlier frame is not acknowledged, before the link is connected, and while a
+    /// [reset](FramedLink::take_reset) is not reported.
     pub fn send(&mut self, bytes: &[u8]) -> usize {
         self.endpoint.send(bytes)
     }
@@ -145,8 +145,7 @@ impl FramedLink {
         }
     }
 
-    /// Returns the text that has arrived since the last frame, and was not returned yet. Returns `None` if there is no
-    /// such text.
+    /// Returns the undelivered text since the last frame. Returns `None` if there is no such text.
     ///
     /// Call this method when the line has been silent for a while, because the next frame may be far away.
     pub fn take_text(&mut self) -> Option<&[u8]> {

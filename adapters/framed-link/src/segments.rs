@@ -2,7 +2,7 @@
 
 use crate::frame::SEGMENT;
 
-/// A complete segment.
+/// A complete segment, or a piece of text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Segment<'s> {
     /// A frame, or damaged bytes.

@@ -9,7 +9,7 @@ pub struct AcceptRetry {
     failures: u32,
 }
 
-/// Maximum number of consecutive failures.
+/// Maximum number of consecutive failures that need a pause.
 const MAX_FAILURES: u32 = 100;
 
 impl AcceptRetry {

@@ -198,7 +198,7 @@ impl ClientHandle {
         self.inner.shared.process_id()
     }
 
-    /// Returns whether the connection is closed.
+    /// Returns whether the connection is closed. Returns `false` while the client [reconnects](crate::Reconnect).
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.inner.shared.is_closed()

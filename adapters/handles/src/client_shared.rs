@@ -36,7 +36,7 @@ struct State {
     /// Number of requests that have not ended: those in flight, and those that wait to be sent.
     requests: usize,
     wake: Option<Wake>,
-    /// Whether the current connection is closed. Another connection may follow.
+    /// Whether the last `ClientSession` has ended. Another one may follow. `false` while a session reconnects.
     is_closed: bool,
     /// Set by [`ClientCloseGuard`] when the client is permanently closed. The inner value is the exit status of a child
     /// process, if there is one.
@@ -151,7 +151,7 @@ impl ClientShared {
         self.send(Command::Cancel(ticket, reason.into()));
     }
 
-    /// Queues a command. While the connection is closed, requests fail with `Closed`, and other commands are dropped.
+    /// Queues a command. If `is_closed`, requests fail with `Closed`, and other commands are dropped.
     pub(crate) fn send(&self, command: Command) {
         let queued = self.state.with(|state| {
             if state.is_closed {

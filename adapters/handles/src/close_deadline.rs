@@ -1,4 +1,4 @@
-//! The time limit for closing a client, which includes the exit of a child process.
+//! The time limit for closing a client, including the exit of a child process.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};

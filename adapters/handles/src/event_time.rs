@@ -8,9 +8,9 @@ const MAX_SKIPPED: u8 = 3;
 
 /// The time after each event of an event loop, with few readings of the clock while events are quick.
 ///
-/// Reading a clock can take a tenth of the time of an event. If the clock has not advanced during an event, the time
-/// remains valid for the next three events, unless the event loop waits. While the state machine has a deadline, the
-/// clock is read after each event, so that the state machine notices an expired timeout.
+/// Reading a clock can take a tenth of the time of an event. If a reading equals the last one, the time remains valid
+/// for the next three events, unless the event loop waits. While the state machine has a deadline, the clock is read
+/// after each event, so that the state machine notices an expired timeout.
 #[derive(Debug, Default)]
 pub struct EventTime {
     last: Millis,

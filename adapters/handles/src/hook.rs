@@ -44,7 +44,8 @@ pub trait RequestHook: Send + Sync {
     /// Permits or refuses a request. The event loop calls this method before the handler.
     ///
     /// # Errors
-    /// The server refuses the request with this error. The handler and further hooks do not receive the request.
+    /// The server refuses the request with the returned error. The handler and further hooks do not receive the
+    /// request.
     fn before(&self, request: &RequestInfo) -> Result<(), Refusal> {
         let _ = request;
         Ok(())
@@ -53,8 +54,8 @@ pub trait RequestHook: Send + Sync {
     /// Observes the end of a request. The event loop calls this method once for each request whose
     /// [`before`](RequestHook::before) was called.
     ///
-    /// `time` includes the waiting time of a deferred request. A panic of this method does not end the server,
-    /// and other hooks still receive the end of the request.
+    /// `time` includes the time for which a deferred request waits for its response. A panic of this method does not
+    /// end the server, and other hooks still receive the end of the request.
     fn after(&self, request: &RequestInfo, outcome: RequestOutcome, time: Duration) {
         let _ = (request, outcome, time);
     }

@@ -1,7 +1,7 @@
 //! Responses of a client session to server requests and required input.
 //!
-//! Up to `2025-11-25` the server sends its own requests. In `2026-07-28` the server requires input before it responds
-//! to a request of the client.
+//! Up to `2025-11-25` the server sends its own requests. In `2026-07-28` the server may require input before it
+//! responds to a request of the client.
 
 use mcp_proto::client::{InputRequired, ServerRequest};
 use mcp_proto::rpc::code;

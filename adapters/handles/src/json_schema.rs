@@ -92,9 +92,9 @@ pub fn result<T: JsonSchema>(tool: Tool<'static>) -> Tool<'static> {
 /// A value whose type derives `JsonSchema`: the arguments or the result of a function with the attribute
 /// [`tool`](macro@mcp_proto::tool).
 ///
-/// A router with such a function generates schemas at run time:
-/// [`generated_features`](mcp_proto::server::Router::generated_features), which panics if a schema does not describe an
-/// object. Arguments must also derive `Deserialize`, and results `Serialize`.
+/// A router with such a function generates the schemas at run time, in
+/// [`generated_features`](mcp_proto::server::Router::generated_features). That method panics if a schema does not
+/// describe an object. Arguments must also derive `Deserialize`, and results `Serialize`.
 ///
 /// ```
 /// use std::sync::LazyLock;

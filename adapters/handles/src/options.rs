@@ -41,7 +41,8 @@ impl CallOptions {
         }
     }
 
-    /// Sets the timeout for a response. Each progress notification restarts the timeout.
+    /// Sets the timeout for a response. If progress is [requested](CallOptions::with_progress), each notification of
+    /// increased progress restarts the timeout.
     #[must_use]
     pub const fn timeout(mut self, time: Duration) -> Self {
         self.timeout = time;

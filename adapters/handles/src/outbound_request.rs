@@ -71,7 +71,7 @@ pub enum RequestError {
     TimedOut,
     /// The deferred request that this request belongs to has ended, for example by a cancellation or a timeout.
     Cancelled,
-    /// There is no session, or the connection is closed.
+    /// There is no session, or the session or the connection has ended.
     Closed,
     /// The limit of requests in flight is reached.
     Busy,

@@ -6,7 +6,7 @@ use mcp_proto::{Decimal, Level, ProtocolError, Revision, ServerCapabilities, Tas
 
 use crate::http_failure::HttpFailure;
 
-/// Parses JSON text that was valid when it was copied. Returns `null` for invalid text.
+/// Parses JSON text. Returns `null` if the text is not valid.
 pub(crate) fn view(json: &str) -> Json<'_> {
     Json::parse(json.as_bytes()).unwrap_or(Json::NULL)
 }
@@ -26,7 +26,8 @@ pub struct ToolDescription {
     pub title: String,
     /// The description.
     pub description: Option<String>,
-    /// The JSON Schema of the arguments. If the server sends no schema, this schema accepts any object.
+    /// The JSON Schema of the arguments. If the server sends no schema or an empty one, this schema accepts any
+    /// object.
     pub input_schema: String,
     /// The JSON Schema of structured results.
     pub output_schema: Option<String>,

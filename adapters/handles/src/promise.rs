@@ -14,7 +14,7 @@ pub(crate) struct Promise<T, E: Clone> {
 pub(crate) type PromisedResult<T, E> = Signal<Option<Result<T, E>>>;
 
 impl<T, E: Clone> Promise<T, E> {
-    /// Creates a promise. Also returns its result.
+    /// Creates a promise, and the signal that will hold its result.
     pub(crate) fn new(lost: E) -> (Promise<T, E>, Arc<PromisedResult<T, E>>) {
         let result = Arc::default();
         (Promise { result: Arc::clone(&result), lost }, result)

@@ -9,7 +9,8 @@ use crate::Wake;
 pub enum PumpStatus {
     /// The state machine has an event.
     Event,
-    /// A [`Waker`] was used.
+    /// A [`Waker`] was used, or the time limit of the call has passed. Over HTTP, also: the server has refused a
+    /// response of the application.
     Woken,
     /// The connection is closed.
     Closed,
@@ -17,8 +18,8 @@ pub enum PumpStatus {
 
 /// A handle that wakes a pump from any thread or task.
 ///
-/// The current or a later call of `run` returns [`PumpStatus::Woken`], because pending events come first. Clones wake
-/// the same pump.
+/// The current or a later call of `run` returns [`PumpStatus::Woken`]. Pending events come first. Clones wake the same
+/// pump.
 #[derive(Clone)]
 pub struct Waker {
     wake: Wake,

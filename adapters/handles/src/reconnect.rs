@@ -26,7 +26,7 @@ const STABLE: Millis = Millis::seconds(10);
 /// each handshake is therefore not restarted forever.
 ///
 /// Over HTTP in revisions before `2026-07-28`, `attempts` also limits the attempts to resume the broken stream of a
-/// request. After the last attempt, the request fails with the failure of that attempt. Each attempt that the server
+/// request. If the last attempt fails, the request fails with the failure of that attempt. Each attempt that the server
 /// accepts makes all attempts available again. The pauses begin with one second or the time that the server demands,
 /// and double up to eight seconds.
 ///
@@ -141,7 +141,7 @@ impl ClientSession {
         if !is_refused || self.is_closing || self.reconnect.is_none() {
             return Err(error);
         }
-        // No request must be sent before the next handshake.
+        // This flag keeps requests unsent until the next handshake.
         self.is_connecting = true;
         if !state.mark_repeated() {
             return Err(error);

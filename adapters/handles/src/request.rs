@@ -156,8 +156,8 @@ impl Request {
         }
     }
 
-    /// Writes the members of `params`. Writes nothing for a request whose response never requires input, because the
-    /// client never sends such a request again with input.
+    /// Writes the members of `params`: for `Other` and `Notify`, and for requests that are sent again with required
+    /// input. Writes nothing for other kinds of requests, because the client never sends them again with input.
     pub(crate) fn write_params(&self, out: &mut Writer<'_>) {
         match self {
             Request::Call { tool, arguments } => {

@@ -59,7 +59,7 @@ impl RequestSpan {
         }
     }
 
-    /// Polls a future within the span.
+    /// Returns a future that polls `work` within the span.
     pub fn instrument<F: Future>(self, work: F) -> impl Future<Output = F::Output> {
         tracing::Instrument::instrument(work, self.span.unwrap_or_else(tracing::Span::none))
     }
@@ -91,7 +91,7 @@ impl RequestSpan {
         work()
     }
 
-    /// Polls a future within the span.
+    /// Returns a future that polls `work` within the span.
     pub fn instrument<F: Future>(self, work: F) -> impl Future<Output = F::Output> {
         work
     }

@@ -96,10 +96,10 @@ impl Responder {
     /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). Except over HTTP, the future first waits until
     /// no other chunked response is open.
     ///
-    /// Except over HTTP, all other messages wait for the end of the chunked response. Between two chunks, the
-    /// notifications of all senders are then queued without a limit. Between two chunks, the caller must also not
-    /// wait for a response to its own request to the client: the client would receive that request only after the
-    /// chunked response.
+    /// Except over HTTP, all other messages wait for the end of the chunked response. So between two chunks, the queue
+    /// accepts notifications of all senders without a limit. Between two chunks, the caller must also not wait for a
+    /// response to its own request to the client: the client would receive that request only after the chunked
+    /// response.
     ///
     /// While the response is open, the timeout is
     /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and every chunk restarts the timeout.

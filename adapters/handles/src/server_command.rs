@@ -35,10 +35,10 @@ pub(crate) struct ServerCommand {
     pub(crate) responds_to: Option<Ticket>,
     /// The record of the request in `responds_to`, for hooks and tracing.
     pub(crate) record: Option<Box<RequestRecord>>,
-    /// The request in whose session the server must apply the command. `None` if the command needs no session.
+    /// The request in whose session the server must apply the command. `None` if no session must be selected.
     pub(crate) session_of: Option<Ticket>,
     /// Whether the command goes to the front of the queue. Such a command needs no space in the transmit buffer, or
-    /// belongs to the open response, which other commands wait for.
+    /// belongs to the open chunked response, for whose end other commands wait.
     pub(crate) is_urgent: bool,
 }
 
@@ -50,7 +50,7 @@ pub(crate) enum Delivery {
     Done,
     /// The transmit buffer is full, or the server has other work first. The command must be applied again later.
     Blocked,
-    /// The open response accepts no more data now. The event loop may apply other commands.
+    /// The open chunked response accepts no more data now. The event loop may apply other commands.
     Paused {
         /// Whether the response has accepted a part of the data.
         has_written: bool,

@@ -106,7 +106,7 @@ impl<'i> ServerSettings<'i> {
     pub fn server(self) -> Result<Box<Server<'i>>, ConfigError> {
         let (rx, tx) = (Buffer::grown(self.longest_line), Buffer::grown(self.longest_answer));
         let mut server = Box::new(Server::new(self.config, rx, tx)?);
-        // Each worker may have one request to the client in flight.
+        // Reserve one slot per worker for a request to the client.
         let requests = self.request_limit().saturating_add(self.workers);
         server.set_in_flight_grown(requests.saturating_add(self.subscriptions))?;
         if let Some(table) = self.config.grown_tasks(self.tasks, TASK_TEXT) {

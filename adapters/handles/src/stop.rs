@@ -69,8 +69,8 @@ impl Stop {
     /// Registers a callback of an adapter. Each call of [`within`](Stop::within) passes the remaining time to `on_stop`.
     ///
     /// If the switch was used before, this method also calls `on_stop` immediately. If several threads use the switch
-    /// at the same time, the last call has the time of the latest use. `on_stop` must not block. A call that has begun
-    /// when the registration is dropped still finishes.
+    /// at the same time, the last call has the time of the latest use. `on_stop` must not block. If the registration is
+    /// dropped during a call of `within`, a last call of `on_stop` may follow.
     #[must_use = "dropping the registration removes the callback"]
     pub fn on_stop(&self, on_stop: impl Fn(Duration) + Send + Sync + 'static) -> StopListener {
         let on_stop: OnStop = Arc::new(on_stop);
@@ -181,7 +181,7 @@ mod tests {
             let register = || {
                 let (inner, times, is_first) = (stop.clone(), Arc::clone(&times), Mutex::new(true));
                 stop.on_stop(move |time| {
-                    // Another use, with its calls, precedes the effect of the first call.
+                    // The first call uses the switch again before it stores its own time.
                     if std::mem::take(&mut *lock(&is_first)) {
                         inner.within(Duration::ZERO);
                     }

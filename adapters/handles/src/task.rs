@@ -28,8 +28,7 @@ impl ServerShared {
 pub enum TaskCall<C = PendingCall> {
     /// The call has become a task.
     Task {
-        /// The id. The application stores the id, and passes the id to
-        /// [`resume_task`](crate::ClientHandle::resume_task) after a restart.
+        /// The id of the task, for [`resume_task`](crate::ClientHandle::resume_task) after the application restarts.
         id: String,
         /// The call, which ends with the result of the tool. Dropping the call cancels the task. To leave the task to a
         /// later connection, [detach](crate::PendingRequest::detach) the call.

@@ -1,6 +1,6 @@
 //! `HeaderFields`: header fields of a request or response, from any HTTP library.
 //!
-//! Also the names and values of fields that client and server share.
+//! Also constants that client and server share.
 
 /// Header fields of one request or response.
 ///

@@ -82,7 +82,7 @@ pub(crate) fn server_request_handler(
 }
 
 /// Fills in a form, field by field. A field without a value keeps its default, or is omitted. Declines if a required
-/// field has no value.
+/// field has neither a value nor a default.
 fn fill_in(form: &FormView<'_>, answers: &Answers) -> InputResponse {
     let mut content = BTreeMap::new();
     for field in form.fields() {
@@ -105,7 +105,7 @@ fn fill_in(form: &FormView<'_>, answers: &Answers) -> InputResponse {
     InputResponse::accept_json(&fields)
 }
 
-/// Returns the label of a field: `Color (one of red, green) ["red"]`. The default is JSON.
+/// Returns the label of a field: `Color (one of red, green) ["red"]`. The square brackets contain the default as JSON.
 fn label(field: &FieldView<'_>) -> String {
     let choices: Vec<_> = field.choices().map(|choice| choice.value.to_string()).collect();
     let kind = match field.kind() {
@@ -137,7 +137,7 @@ fn value(field: &FieldView<'_>, text: &str) -> String {
 }
 
 /// Shows a prompt and reads a line from the terminal. Returns `None` if stdin is not a terminal, or has ended. Also
-/// returns `None` with `--json` and `--quiet`, because stdout is not for prompts.
+/// returns `None` with `--json` or `--quiet`, because stdout is then not for prompts.
 fn prompt_user(what: &str) -> Option<String> {
     let output = Output::get();
     if output.json || output.quiet || !std::io::stdin().is_terminal() {

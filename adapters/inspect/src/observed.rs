@@ -34,10 +34,10 @@ impl Violations {
 }
 
 impl Observed {
-    /// Creates an observer, which prints each violation by the server of a rule that the server must follow. If
-    /// `is_traced`, the observer prints every message. With `--json` and without `--quiet`, the observer prints the
-    /// results and notifications of the server. If there is a feed, the observer passes every message to the feed,
-    /// except oversized messages.
+    /// Creates an observer, which prints a violation whenever the server breaks a mandatory rule. If `is_traced`, the
+    /// observer prints every message. With `--json` and without `--quiet`, the observer prints the messages of the
+    /// server as JSON objects. If there is a feed, the observer passes every message to the feed, except oversized
+    /// messages.
     pub(crate) fn new(is_traced: bool, feed: Option<Feed>) -> Observed {
         let output = Output::get();
         Observed {

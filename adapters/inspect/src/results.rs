@@ -1,4 +1,4 @@
-//! Prints results and notifications of the server as JSON objects, for `--json`.
+//! Prints responses, requests and notifications of the server as JSON objects, for `--json`.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use crate::terminal::object;
 pub(crate) struct Results(HashMap<String, [Option<String>; 2]>);
 
 impl Results {
-    /// Remembers a request of the client. Prints a message of the server, with the method and the parameters of its
-    /// request.
+    /// Remembers a request of the client. Prints a message of the server. To a response, adds the method and the
+    /// parameters of its request.
     pub(crate) fn line(&mut self, direction: Direction, line: &[u8]) {
         let Ok(message) = Message::parse(line) else { return };
         let id = message.id().map(|id| id.to_string());

@@ -128,7 +128,7 @@ pub(crate) fn notice(notice: &Notification) {
         Notification::ResponseRefused(failure) => note!("server: the response is refused: {failure}"),
         Notification::PeerUnresponsive => note!("server: no response to a ping"),
         Notification::Reconnected => note!("server: connected again"),
-        // The observer prints these two, with the message.
+        // The observer reports both: `NotJson` as a violation, `UnknownMethod` with the method.
         Notification::ProtocolError(ProtocolError::NotJson(_) | ProtocolError::UnknownMethod) => {}
         Notification::ProtocolError(fault) => note!("server: {fault}"),
         Notification::Missed(count) => note!("{count} notifications were dropped"),

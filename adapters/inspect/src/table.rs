@@ -27,7 +27,7 @@ pub(crate) struct Table<const N: usize> {
     rows: Vec<[String; N]>,
 }
 
-/// Maximum width of a column, in characters.
+/// Width to which the text of a cell is wrapped, in characters.
 const WIDTH: usize = 60;
 
 impl<const N: usize> Table<N> {

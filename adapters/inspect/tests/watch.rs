@@ -80,7 +80,7 @@ fn check_of_a_url_reports_the_violations_of_the_server() {
             Some(1),
             &["result-shape: tools/list: ", "    2025-11-25; specification: ", "1 violation\n"],
         ),
-        // The client refuses the result, but the report names its violation.
+        // The client refuses the result, but the report names the violation.
         (&[("initialize", WITHOUT_VERSION)], Some(1), &["negotiated-version: initialize: "]),
         (&[], Some(1), &["mcp-inspect: cannot connect: "]),
     ];
@@ -274,7 +274,7 @@ fn tap_forwards_a_part_of_a_line_at_once() {
     for part in [&b"{\"half"[..], b" a line", b"\n"] {
         stdin.write_all(part).unwrap();
         let mut echoed = vec![0; part.len()];
-        // Waits forever if the tap waits for the end of the line.
+        // This read would wait forever if the tap waited for the end of the line.
         stdout.read_exact(&mut echoed).unwrap();
         assert_eq!(echoed, part);
     }

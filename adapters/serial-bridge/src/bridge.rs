@@ -54,7 +54,7 @@ struct State {
 }
 
 impl State {
-    /// Removes and returns the next piece of output. The piece is empty if there is no output, and for the board while
+    /// Removes and returns the next piece of output. The piece is empty if no output is due, and for the board while
     /// the link is lost. A piece is short, so that a restart of the board can still drop most of the output.
     fn take(&mut self, output: Output) -> Vec<u8> {
         let pending = match output {
@@ -294,7 +294,7 @@ fn read_link(shared: &Shared, link: Link) -> (bool, io::Error) {
     state.link = None;
     state.line.restart();
     state.router.disconnected();
-    // Wait until the port is closed, because a returning device may otherwise get another name.
+    // Wait until the writer has released the port. A device that returns while its port is open may get another name.
     while state.writing.contains(&Output::Board) {
         state = shared.wait(state, None);
     }

@@ -174,7 +174,7 @@ fn lock(port: &SerialPort) -> io::Result<()> {
     })
 }
 
-/// Does nothing, because Windows opens a port only once.
+/// Does nothing, because Windows always opens a port exclusively.
 #[cfg(not(unix))]
 fn lock(_: &SerialPort) -> io::Result<()> {
     Ok(())

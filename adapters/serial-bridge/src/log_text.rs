@@ -1,12 +1,12 @@
-//! Escapes text of the board for the log, which a terminal may show.
+//! Escapes text for the log, which a terminal may show.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-/// Maximum number of bytes of a line that are shown, before escapes. Longer lines are cut.
+/// Maximum number of bytes of a line that are shown, counted before escaping. Longer lines are cut.
 const MAX_SHOWN: usize = 1000;
 
-/// Appends a line of the board to `log`. Escapes invalid UTF-8 and control characters except tabs, so that no escape
+/// Appends a line to `log`. Escapes invalid UTF-8 and control characters except tabs, so that no escape
 /// sequence reaches a terminal. Skips empty lines.
 pub(crate) fn append(log: &mut VecDeque<u8>, line: &[u8]) {
     let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -13,7 +13,7 @@ pub(crate) struct Damaged {
     pub(crate) id: Option<String>,
     pub(crate) kind: DamagedKind,
     pub(crate) why: String,
-    /// Whether the line is JSON.
+    /// Whether the line was parsed as JSON.
     pub(crate) is_json: bool,
 }
 

@@ -335,7 +335,7 @@ fn begin(call: Call<'_>, now: Millis) -> Option<Slow> {
     }
 }
 
-/// Performs the due step of a slow call. Returns whether the call is still in flight.
+/// Performs the next step of a slow call if the step is due. Returns whether the call is still in flight.
 fn step(server: &mut Server<'_>, call: &mut Slow, now: Millis) -> bool {
     if call.next > now {
         return true;

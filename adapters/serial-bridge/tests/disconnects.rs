@@ -73,7 +73,7 @@ fn no_byte_is_lost_or_changed_in_either_direction() {
     let mut input = client.input();
     let sent = line.clone();
     let writer = thread::spawn(move || input.write_all(sent.as_bytes()).map(|()| input).unwrap());
-    // Waits until all buffers are full, so that writes are partial.
+    // Wait until all buffers are full, so that writes are partial.
     thread::sleep(Duration::from_millis(300));
     assert!(read(&wire.board, line.len()) == line.as_bytes());
     thread::scope(|scope| {
@@ -134,7 +134,7 @@ fn starting_board_is_pinged_again() {
     // The bridge repeats the mark, because the board may also have lost the mark.
     let heard = pinged(&wire, MARK);
     assert_ne!(missed, heard);
-    // The board has received both pings. The first response counts.
+    // The board answers both pings. The bridge passes on messages from the first response on.
     let [old, new, newer] = ["old", "new", "newer"].map(notification);
     write(&wire.board, format!("{old}\n{}{new}\n{}{newer}\n", answer(&missed), answer(&heard)).as_bytes());
     client.expect_line(&new);

@@ -1,6 +1,6 @@
 //! Frames between the bridge and the board.
 //!
-//! Noise has no effect. Resets and killed clients are handled as without frames.
+//! Noise makes no call fail. Resets and killed clients are handled as without frames.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Resets, noise and unplugged boards. The client's session continues, and each call is answered or failed.
+//! Resets, noise and unplugged boards. The client's session continues, and each call gets a result or an error.
 
 use std::collections::BTreeSet;
 use std::thread;

@@ -34,7 +34,7 @@ fn twenty_clients(era: Era) {
         client.expect_line(r#""content":[{"type":"text","text":"0"}]"#);
         kill_in_the_middle(&mut client, era, round);
     }
-    // Each client began with a mark. The test killed each client before a second mark was sent.
+    // Each client began with a session mark. The test killed each client before a second mark was sent.
     assert_eq!(board.marks(), 20);
 }
 
@@ -58,7 +58,7 @@ fn old_session_remains_without_the_session_mark() {
     client.kill();
     let mut client = BridgeClient::new(&[&board.path, "--no-mark", "--settle", "1"]);
     client.call(Era::Stateless, 2, "hello");
-    // The board still sends progress of the old call, so its messages belong to two calls with one id.
+    // The old call with this id still runs: skip its progress, and take the error for the new call.
     let refused =
         std::iter::from_fn(|| Some(client.next_line())).find(|line| line.contains(r#""id":2"#)).unwrap();
     assert!(refused.contains("still in flight"), "{refused}");

@@ -52,7 +52,7 @@ impl ServerProcess {
     }
 
     /// Waits for the child to exit. Returns `None` if the system does not report the exit status. If the child does
-    /// not exit in time, terminates and finally kills the child. After the exit, waits up to
+    /// not exit in time, terminates the child on Unix, and finally kills the child. After the exit, waits up to
     /// [`LineCallback::DRAIN_TIME`] for the last lines on stderr.
     pub(crate) fn stop(&mut self) -> Option<ExitStatus> {
         let status = self.stop_child();

@@ -122,9 +122,10 @@ impl ClientHandle {
 
     /// Calls a tool, and returns as soon as the call has become a task or has its result.
     ///
-    /// The connector must have enabled [`tasks`](crate::Connector::tasks). If `options` has no
-    /// [`task`](CallOptions::task), the server chooses the time to live of the task (`2025-11-25`). A server of
-    /// `2025-11-25` refuses the call if the tool does not support tasks.
+    /// The call can become a task only if the connector has enabled [`tasks`](crate::Connector::tasks), and the server
+    /// declares tasks. If `options` has no [`task`](CallOptions::task), the server chooses the time to live of the task
+    /// (`2025-11-25`). A server of `2025-11-25` that declares tasks refuses the call if the tool does not support
+    /// tasks.
     ///
     /// ```no_run
     /// # use mcp_proto_std::{CallError, CallOptions, ClientHandle, TaskCall};
@@ -203,7 +204,7 @@ impl ClientHandle {
         self.inner.process_id()
     }
 
-    /// Returns `true` if the connection is closed.
+    /// Returns whether the connection is closed. Returns `false` while the client [reconnects](crate::Reconnect).
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.inner.is_closed()

@@ -19,7 +19,7 @@ impl ClientHandle {
         block_on(self.inner.list_tools())
     }
 
-    /// Returns the tool with this name, or `None` if the server does not list it. Requests no more pages than
+    /// Returns the tool with this name, or `None` if the server does not list the tool. Requests no more pages than
     /// necessary.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ impl ClientHandle {
     /// [`subscribe`](ClientHandle::subscribe). Both arrive in [`notifications`](ClientHandle::notifications).
     ///
     /// # Errors
-    /// The server does not acknowledge the subscription: see [`CallError`].
+    /// [`CallError::Unsupported`]: the revision is of the handshake era. For other errors see [`CallError`].
     pub fn listen(&self, lists: &[Listed], uris: &[&str]) -> Result<Subscription, CallError> {
         Ok(Subscription { inner: block_on(self.inner.listen(lists, uris))? })
     }
@@ -131,7 +131,8 @@ impl ClientHandle {
     /// Notifications of extensions arrive as [`Notification::Other`](crate::Notification::Other).
     ///
     /// # Errors
-    /// The server does not acknowledge the subscription, or a JSON text is not valid: see [`CallError`].
+    /// [`CallError::Unsupported`]: the revision is of the handshake era. [`CallError::Invalid`]: a JSON text is not
+    /// valid. For other errors see [`CallError`].
     pub fn listen_with(
         &self,
         lists: &[Listed],

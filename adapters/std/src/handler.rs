@@ -44,7 +44,7 @@
 //!
 //! | function | runs |
 //! |---|---|
-//! | `fn` | immediately, on the thread of the server: for functions that only compute |
+//! | `fn` | immediately, on the thread that handles the event: for functions that only compute |
 //! | `fn` with the item `blocking`, as in `#[tool(blocking)]`, or a parameter of the table below | on a worker thread |
 //!
 //! A function of the first row also works in a router of the core on a board, and in a router on tokio. Exception: a
@@ -54,9 +54,8 @@
 //! does not run immediately must own its arguments and its result: `String`, not `&str`. Exceptions are the variables
 //! of a resource URI and the text to complete, which may be `&str`. An `async fn` needs `mcp_proto_tokio`.
 //!
-//! A panic of a function that runs immediately ends the connection: `serve` panics, too, and `Serve::listen` continues
-//! with the other connections. A panic fails only its request (-32603) if the function runs on a worker, or if the
-//! server is one over HTTP.
+//! Over HTTP or on a worker thread, a panic of a function fails only its request (-32603). Any other panic ends the
+//! connection: `serve` panics, too, and `Serve::listen` continues with the other connections.
 //!
 //! # Parameters
 //!
@@ -192,7 +191,7 @@ impl Log {
 ///
 /// If the client did not declare the capability for the input, [`request`](Ask::request) returns
 /// [`RequestError::MissingCapability`]. The handler may continue without the input. If the handler fails with the text
-/// of this error instead, for example with `?`, the response of `2026-07-28` is the error -32021, which names the
+/// of this error instead, for example with `?`, the response in `2026-07-28` is the error -32021, which names the
 /// capability.
 ///
 /// ```

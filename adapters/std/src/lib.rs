@@ -7,7 +7,7 @@
 //! - [`Serve::hook`]: a [`RequestHook`] before and after each request that reaches the handler, for authorization and
 //!   metrics. The feature `tracing` adds a span `mcp_request` for each of these requests, with id, method, tool,
 //!   outcome and time.
-//! - `route` and the module `handler`, with the default feature `derive`: functions as tools.
+//! - `route` and the module `handler`, with the default feature `derive`: functions as tools, prompts and resources.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of
 //!   threads may use one client concurrently.
 //! - With the feature `http`: a server at a URL (`Serve::http`), and a client of a server at a URL
@@ -16,7 +16,7 @@
 //!   machine.
 //!
 //! On Unix a server or client on stdin, stdout, pipes, sockets or files runs on one thread; workers and callbacks need
-//! further threads. Streams of other types, and all streams on Windows, need one thread for each direction.
+//! further threads. Streams of other types, and all streams on Windows, need one more thread for each direction.
 //!
 //! ```no_run
 //! use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};

@@ -71,7 +71,8 @@ impl Serve<'_> {
     ///
     /// All connections share the handler. For a handler with separate state for each connection, call
     /// [`listen_with`](Serve::listen_with). Each connection calls the handler for one event at a time. A panic of the
-    /// handler, or a failed socket, ends only one connection. The observer receives the messages of all connections.
+    /// handler, or a failed socket, ends only one connection. The [observer](Serve::observe) receives the messages of
+    /// all connections.
     ///
     /// ```no_run
     /// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
@@ -161,7 +162,7 @@ impl Serve<'_> {
                     Ok(None) => break,
                     Ok(Some((stream, address))) => {
                         retry.succeeded();
-                        // The scope passes on a panic after the end of all connections, so the connections must end.
+                        // The scope passes on a panic only after all connections have ended, so end them.
                         let handler = catch_unwind(AssertUnwindSafe(|| new_handler(address)));
                         let handler = handler.unwrap_or_else(|panic| {
                             stop.within(Duration::ZERO);

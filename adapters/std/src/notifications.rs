@@ -1,4 +1,4 @@
-//! Blocking iterators over server notifications and subscriptions.
+//! Blocking iterators over the notifications of a server, or of one subscription.
 
 use std::time::{Duration, Instant};
 
@@ -50,8 +50,8 @@ impl Iterator for Notifications {
 /// changes may be missing. The iterator ends when the subscription ends or the client is closed. Dropping this value
 /// ends the subscription.
 ///
-/// Over HTTP, a subscription has its own stream. If the stream breaks, the client sends the subscription again, within
-/// the attempts of [`Reconnect`](crate::Reconnect).
+/// Over HTTP, a subscription has its own stream. If the stream breaks, the client sends the subscription again, as
+/// often as the client's [`Reconnect`](crate::Reconnect) permits.
 #[derive(Debug)]
 pub struct Subscription {
     pub(crate) inner: handles::Subscription,

@@ -42,7 +42,8 @@ impl Output {
     ///
     /// # Errors
     /// Returns [`WouldBlock`](ErrorKind::WouldBlock) if no byte fits, or if the caller must call `poll` before the
-    /// write. Any other error means that the stream has failed.
+    /// write. [`Interrupted`](ErrorKind::Interrupted) permits another try. Any other error means that the stream has
+    /// failed.
     pub(crate) fn write(&mut self, bytes: &[u8], is_ready: bool) -> io::Result<usize> {
         loop {
             let written = match self.mode {

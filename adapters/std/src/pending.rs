@@ -1,4 +1,4 @@
-//! A blocking client request in flight.
+//! A client request in flight, with methods that block.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};

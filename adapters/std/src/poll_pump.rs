@@ -39,7 +39,7 @@ pub(crate) struct PollPump {
 enum OutputState {
     /// A write may succeed.
     Unknown,
-    /// `poll` reported space.
+    /// `poll` reported space, or does not support the stream.
     Ready,
     /// The output may be full. `poll` must report space before the next write.
     Full,
@@ -94,7 +94,7 @@ impl PollPump {
             Ok(n @ 1..) if is_large => receive.filled(n),
             Ok(n @ 1..) => self.buffer.filled(n),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // The file is non-blocking: the application or another owner of the open file has set the flag.
+            // The application, or another owner of the open file, has made it non-blocking or set a read timeout.
             Err(error) if error.kind() == ErrorKind::WouldBlock => self.must_poll = true,
             Ok(_) | Err(_) => {
                 self.ended = true;
@@ -172,7 +172,7 @@ impl PumpImpl for PollPump {
                 output: matches!(self.output_state, OutputState::Full) && !unsent.is_empty(),
             };
             let at = if woken { Some(now) } else { deadline.into_iter().chain(drain_until).min() };
-            // If only input can end the wait, a blocking read replaces `poll`, unless the file is non-blocking.
+            // If only input can end the wait, a blocking read replaces `poll`, unless `must_poll` is set.
             let can_block_on_read =
                 wanted.input && !wanted.output && at.is_none() && no_wakers && !self.must_poll;
             let ready = if can_block_on_read {
@@ -199,7 +199,7 @@ impl PumpImpl for PollPump {
 
     fn has_wakers(&self) -> bool {
         let has_wakers = Arc::strong_count(&self.wake_pipe) > 1;
-        // Pairs with the release of the last waker, so that an earlier wake-up by that waker is visible.
+        // Pairs with the `Release` in the drop of the last waker, so that an earlier wake-up by that waker is visible.
         fence(Ordering::Acquire);
         has_wakers
     }

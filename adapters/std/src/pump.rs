@@ -2,7 +2,7 @@
 //!
 //! The types of the streams determine the implementation. If both streams are files, pipes or sockets on Unix, the
 //! thread that owns the state machine [polls](crate::poll_pump) them, without other threads. Other streams can only
-//! block, so [two threads](crate::blocking_pump) serve them. HTTP has its own implementations.
+//! block, so [two threads](crate::blocking_pump) serve them. A client over HTTP has its own implementation.
 
 use std::io::{self, Read, Write};
 #[cfg(unix)]
@@ -179,7 +179,7 @@ impl Pump {
         self.pump.run(machine, &mut self.clock, options)
     }
 
-    /// Returns the current time of the pump's clock. The state machine uses the same clock.
+    /// Returns the current time of the pump's clock. The pump polls the state machine with times of this clock.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.clock.clock.now()

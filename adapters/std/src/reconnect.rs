@@ -8,8 +8,8 @@ use mcp_proto::{Client, Clock};
 use mcp_proto_handles::ClientSession;
 pub use mcp_proto_handles::Reconnect;
 
-/// Waits until the next attempt is due. Meanwhile executes commands of the handles. Returns `false` if no attempt is
-/// left or the client is closing.
+/// Waits until the next attempt is due. Meanwhile executes commands of the handles. Returns `false` if the client is
+/// closing, does not reconnect, or has no attempt left.
 pub(crate) fn wait_for_attempt(session: &mut ClientSession, client: &mut Client<'_>, clock: Clock) -> bool {
     let thread = thread::current();
     let wake = Arc::new(move || thread.unpark());

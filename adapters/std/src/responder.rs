@@ -77,8 +77,8 @@ impl Responder {
     /// Responds with any method of [`Reply`].
     ///
     /// Use [messages](Reply::messages) for a prompt, [contents](Reply::contents) for a read, and
-    /// [values](Reply::values) for a completion. `answer` runs on the server's thread when the transmit buffer has
-    /// space. If the request has ended, the server drops `answer` without calling it.
+    /// [values](Reply::values) for a completion. The event loop of the server calls `answer` when the transmit buffer
+    /// has space. If the request has ended, the event loop drops `answer` without a call.
     pub fn answer(self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
         self.inner.answer(answer);
     }
@@ -91,8 +91,9 @@ impl Responder {
     /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and every chunk restarts the timeout.
     ///
     /// Except over HTTP, all other messages wait for the end of the chunked response. Between two chunks, the
-    /// notifications of all senders are then queued without a limit. Between two chunks, the worker must also not send
-    /// its own request to the client: the client would receive that request only after the chunked response.
+    /// notifications of all senders are then queued without a limit. Between two chunks, the worker must also not wait
+    /// for a response to its own request to the client: the client would receive that request only after the chunked
+    /// response.
     ///
     /// ```no_run
     /// # fn example(call: mcp_proto_std::server::Call<'_>, server: &mcp_proto_std::ServerHandle) {
@@ -206,7 +207,7 @@ impl Responder {
         block_on(self.inner.log_data(level, logger, data));
     }
 
-    /// Notifies the client of this request that an elicitation in URL mode is complete: see
+    /// Notifies the request's client that an elicitation in URL mode is complete: see
     /// [`OpenUrl`](mcp_proto::input::OpenUrl).
     ///
     /// Only clients of `2025-11-25` receive the notification. May wait while the client does not read.

@@ -31,7 +31,7 @@ mod sealed {
 impl Stream for TcpStream {
     #[cfg(unix)]
     fn into_socket(self) -> io::Result<OwnedFd> {
-        // Responses are small and urgent, so Nagle's algorithm is disabled.
+        // Most messages are small and urgent, so Nagle's algorithm is disabled.
         self.set_nodelay(true)?;
         Ok(self.into())
     }

@@ -176,7 +176,7 @@ fn new_connection_closes_the_longest_idle_one() {
     // The first connection is used last.
     for index in [1, 2, 0] {
         assert!(is_served(&mut idle[index]));
-        // The client has the response before the server records that the connection is idle.
+        // The client can have the response before the server records that the connection is idle.
         thread::sleep(Duration::from_millis(300));
     }
     let mut other = server.connect();

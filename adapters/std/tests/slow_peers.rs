@@ -287,7 +287,7 @@ impl Read for ServerOutput {
     }
 }
 
-/// A server that stops reading at the second call, and then responds to the first call.
+/// The output of a client whose server closes its input at the second call, and then responds to the first call.
 struct StopsReading {
     responses: Option<std::sync::mpsc::Sender<String>>,
     /// The id of the first call.

@@ -176,9 +176,9 @@ impl AsyncWrite for Output {
         written
     }
 
-    /// Wakes the task if the output breaks, or if it was shut down and ends. If the bytes are written while the output
-    /// is open, a flush does not wake the task: the pump continues without a complete flush, and each wake-up costs two
-    /// system calls.
+    /// Wakes the task if the output breaks, or if its thread ends after a shutdown. If the bytes are written while the
+    /// output is open, a flush does not wake the task: the pump continues without a complete flush, and each wake-up
+    /// costs two system calls.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.state.poll(context, |state| match state.broken {
             true => Some(Err(ErrorKind::BrokenPipe.into())),

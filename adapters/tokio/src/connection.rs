@@ -75,8 +75,8 @@ impl Connection {
         .await
     }
 
-    /// Runs the first connection and its replacements. `process` becomes the process of the last connection. Returns an
-    /// error if the settings are invalid, or the first connection was never established.
+    /// Runs the first connection and its replacements. Afterwards, `process` is the process that the caller must stop,
+    /// or `None`. Returns an error if the settings are invalid, or the first connection was never established.
     async fn run_connections(
         &mut self,
         mut pump: Box<dyn PumpImpl + Send>,

@@ -49,15 +49,16 @@
 //! | `async fn` with a parameter [`Cancellation`] | as a task, which continues in both of these cases |
 //! | `fn` with the item `blocking` (`#[tool(blocking)]`), or a parameter of the table below | on a blocking thread |
 //!
-//! A function of the first row also works in a router of the core on a board, and in a router on threads.
+//! A function of the first row without a `ServerHandle` also works in a router of the core on a board, and in a router
+//! on threads.
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
 //! does not run immediately must own its arguments and its result: `String`, not `&str`. Exceptions are the variables
 //! of a resource URI and the text to complete, which may be `&str`.
 //!
 //! A panic of a function that runs immediately ends the connection: `serve` panics, too, and `Serve::listen` continues
-//! with the other connections. A panic fails only its request (-32603) if the function runs on a task or another
-//! thread, or if the server is one over HTTP.
+//! with the other connections. A panic fails only its request (-32603) if the function runs in a task or on another
+//! thread, or if the server runs over HTTP.
 //!
 //! # Parameters
 //!

@@ -142,8 +142,8 @@ impl Serve<'static> {
         H: FnMut(Event<'_>, &ServerHandle) + Send + 'static,
     {
         let observer = self.settings.observer.take().map(SharedObserver::new);
-        // If `accept` fails, the listener stops its own connections. These connections have a separate `Stop`, because
-        // the application's `Stop` may also stop other servers.
+        // If `accept` fails permanently, the listener stops its own connections. These connections have a separate
+        // `Stop`, because the application's `Stop` may also stop other servers.
         let stop = Stop::new();
         // Reports an invalid configuration before the first connection.
         self.settings.connection(None).server()?;

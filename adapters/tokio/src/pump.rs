@@ -1,6 +1,6 @@
 //! The pump: moves bytes between a state machine and two async streams.
 //!
-//! The pump transfers and records bytes within one poll, so dropping a future loses no bytes.
+//! The pump moves bytes and reports them to the state machine within one poll, so dropping a future loses no bytes.
 
 use std::future::poll_fn;
 use std::io::ErrorKind;
@@ -68,8 +68,8 @@ pub struct Pump<R, W> {
 #[derive(Clone, Copy)]
 enum OutputState {
     Open,
-    /// Writing failed at this time, and the failure is not reported yet. A peer may have responded before it closed
-    /// its input, so the pump reads the last messages before the report.
+    /// Writing failed at this time, and the state machine does not know yet. A peer may have responded before it closed
+    /// its input, so the pump reads the last messages before it reports the failure.
     Broken(Millis),
     Closed,
 }
@@ -78,7 +78,7 @@ enum OutputState {
 pub(crate) trait PumpImpl {
     fn state(&mut self) -> &mut PumpState;
 
-    /// Moves bytes or messages. `now` is a recent time, for the first poll of the state machine.
+    /// Polls the pump for [`run_until`]. `now` is a recent time, for the first poll of the state machine.
     fn poll(
         &mut self,
         context: &mut Context<'_>,
@@ -93,17 +93,17 @@ pub(crate) trait PumpImpl {
         None
     }
 
-    /// If the server has refused, over HTTP, a response that the application sent, removes and returns the failure. The
-    /// pump returns [`PumpStatus::Woken`] after such a failure.
+    /// Removes and returns the failure of the application's last response that the server has refused over HTTP. After
+    /// such a refusal, the pump returns [`PumpStatus::Woken`].
     fn take_refused_response(&mut self) -> Option<HttpFailure> {
         None
     }
 }
 
-/// Moves bytes or messages until there is a status to return. [`PumpStatus::Woken`] is due at the time `until`, at the
-/// latest. Exception: a [`Pump`] ignores `until` while it shuts down its output.
+/// Moves bytes or messages until there is a status to return. At the time `until`, this status is
+/// [`PumpStatus::Woken`], unless there is an event or the connection has closed.
 ///
-/// `now` is the current time: [`PumpState::read_clock`] or [`PumpState::time_after_event`].
+/// `now` is the result of [`PumpState::read_clock`] or [`PumpState::time_after_event`].
 pub(crate) async fn run_until<P: PumpImpl + ?Sized>(
     pump: &mut P,
     machine: &mut (dyn Machine + Send),
@@ -158,8 +158,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         self.run_until(machine, now, None).await
     }
 
-    /// Like [`run`](Pump::run), with `now` as the current time. [`PumpStatus::Woken`] is due at the time `until`, at
-    /// the latest, except during the shutdown of the output.
+    /// Like [`run`](Pump::run), with `now` as the current time. Also returns [`PumpStatus::Woken`] at the time `until`.
     pub(crate) async fn run_until(
         &mut self,
         machine: &mut (dyn Machine + Send),
@@ -256,7 +255,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         true
     }
 
-    /// Shuts down the output, so that the peer receives all bytes. Stops waiting after [`SHUTDOWN_TIME`].
+    /// Shuts down the output, so that the peer receives all bytes. Waits at most [`SHUTDOWN_TIME`]: at its end, the
+    /// method may return [`PumpStatus::Woken`], and the next call returns [`PumpStatus::Closed`].
     fn poll_shutdown(
         &mut self,
         context: &mut Context<'_>,

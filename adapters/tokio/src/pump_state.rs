@@ -68,7 +68,8 @@ impl PumpState {
         self.events = if status.is_ready() { self.events + 1 } else { 0 };
     }
 
-    /// Returns `true` if [`PumpStatus::Woken`] is due: a waker was used, or the time `until` has passed.
+    /// Returns `true` if [`PumpStatus::Woken`] is due: a waker was used since the last check, or the time `until` has
+    /// come. Otherwise the use of a waker wakes the task.
     pub(crate) fn is_woken(&self, context: &mut Context<'_>, until: Option<Millis>, now: Millis) -> bool {
         until.is_some_and(|until| until <= now)
             || self.woken.poll(context, |woken| mem::take(woken).then_some(())).is_ready()

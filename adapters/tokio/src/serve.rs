@@ -134,8 +134,8 @@ impl<'i> Serve<'i> {
     /// output of child processes, goes to stderr.
     ///
     /// # Errors
-    /// The configuration is invalid, a standard stream is not open, or a thread cannot be started. A client that
-    /// disconnects is not an error.
+    /// The configuration is invalid, a standard stream is not open or cannot be redirected, or a thread cannot be
+    /// started. A client that disconnects is not an error.
     pub async fn stdio(self, handler: impl FnMut(Event<'_>, &ServerHandle)) -> Result<(), ServeError> {
         #[cfg(unix)]
         let guard = mcp_proto_handles::StdioGuard::acquire()?;

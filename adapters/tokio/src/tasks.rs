@@ -116,7 +116,7 @@ impl ServerHandle {
             tokio::spawn(async move {
                 if let Some(Ok(_permit)) = unless_cancelled(&responder, workers.acquire_owned()).await {
                     let span = responder.span();
-                    // The closure runs within the span, too.
+                    // The closure itself also runs within the tracing span.
                     span.clone().instrument(async { work(responder).await }).await;
                 }
             });
@@ -135,9 +135,9 @@ impl ServerHandle {
     /// Sends a notification of an extension to a client of the handshake era: see
     /// [`Server::notify`](mcp_proto::Server::notify).
     ///
-    /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params` is
-    /// not valid. Over HTTP, use [`Responder::notify`]: this method sends nothing, because the server has many
-    /// sessions. May wait while the client does not read.
+    /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or if the
+    /// notification is invalid or too long. Over HTTP, use [`Responder::notify`]: this method sends nothing, because
+    /// the server has many sessions. May wait while the client does not read.
     pub fn notify<T: Serialize + ?Sized>(
         &self,
         method: &str,
@@ -170,7 +170,7 @@ impl ServerHandle {
     ///
     /// The request is independent of the client's requests. Only the handshake era has such requests. Over HTTP, this
     /// method returns [`RequestError::Invalid`], because the server has many sessions. There, a request must belong to
-    /// a call: use [`Responder::request`].
+    /// a request of the client: use [`Responder::request`].
     ///
     /// For example, request the client's roots after the handshake, or when the roots have changed. The timeout is
     /// [`Limits::request_timeout`] of the server. Dropping the future cancels the request.

@@ -11,7 +11,7 @@ use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// A shell script that responds to the handshake.
+/// The start of a shell script: reads one line, and responds to `initialize`.
 const HANDSHAKE: &str = r#"read line; printf '%s\n' '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}'; "#;
 
 const SHORT_ENDING: Ending =

@@ -187,12 +187,12 @@ async fn megabytes_in_both_directions_do_not_deadlock() {
     let (here, there) = duplex(4096);
     let (input, output) = tokio::io::split(there);
     let server = tokio::spawn(serve(Pump::new(input, output), 0));
-    // A separate task writes all calls, and does not wait for responses.
     let mut lines = initialize("2025-11-25", "{}");
     for (id, arguments) in (1..).zip(&arguments) {
         lines += &call(id, "echo", arguments);
     }
     let (mut input, mut output) = tokio::io::split(here);
+    // A separate task writes all calls, and does not wait for responses.
     let writer = tokio::spawn(async move {
         output.write_all(lines.as_bytes()).await.unwrap();
         output.shutdown().await.unwrap();
@@ -357,7 +357,7 @@ async fn stuck_output_shutdown_does_not_exceed_the_time_to_close() {
     assert!(start.elapsed() <= Duration::from_millis(10), "{:?}", start.elapsed());
 }
 
-/// The output of a client whose server stops reading at the second call, and then responds to the first call.
+/// The output of a client whose server closes its input at the second call, and then responds to the first call.
 struct StopsReading {
     responses: Option<UnboundedSender<String>>,
     /// The id of the first call.

@@ -131,7 +131,7 @@ async fn client_closes_after_the_last_failed_attempt() {
 async fn server_dying_after_each_handshake_is_not_restarted_forever() {
     let reconnect = Reconnect { attempts: 3, pause: Duration::from_millis(20) };
     let test = Test::start(Connect::Automatic, reconnect).await;
-    // Each connection completes its handshake, and is lost before all attempts are available again.
+    // Each connection completes its handshake, and is lost too early to restore all attempts.
     for _ in 0..3 {
         test.crash().await;
         tokio::time::sleep(Duration::from_secs(5)).await;

@@ -119,7 +119,7 @@ async fn task_request_reports_failure_reason() {
 
 #[tokio::test]
 async fn abandoned_client_request_is_cancelled() {
-    // The client cancels the request that needs the response.
+    // The client cancels the call whose task waits for the client's response.
     let (mut peer, server) = Peer::connect(&CONFIG, 1, CAN_ELICIT, handler).await;
     peer.send(&call(1, "greet", "{}")).await;
     assert!(peer.line().await.contains("elicitation/create"));

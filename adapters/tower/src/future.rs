@@ -88,8 +88,8 @@ impl<B: Body> Future for ResponseFuture<B> {
 type Started = Poll<Result<Start, Box<Response<ResponseBody>>>>;
 
 impl<D: bytes::Buf> RequestState<D> {
-    /// Begins the exchange, unless it has begun, and passes the complete body of a POST to the state machine. Runs the
-    /// machine, and returns the start of the response as soon as it is known.
+    /// Begins the exchange, unless it has begun. Passes the body of a POST to the state machine when the body is
+    /// complete or too long. Runs the machine, and returns the start of the response as soon as it is known.
     fn advance(&mut self, context: &mut Context<'_>) -> Started {
         let RequestState { shared, head, body_length, received, is_complete, exchange } = self;
         let user = head.extensions.get().map_or(0, |User(user)| *user);

@@ -62,9 +62,9 @@
 //!
 //! # Hooks and layers
 //!
-//! [`Serve::hook`] adds a [`RequestHook`]. A hook observes the method, tool and outcome of each MCP request that
-//! reaches the handler, and may refuse the request. The feature `tracing` adds a span for each of these requests.
-//! Layers of tower observe each HTTP request:
+//! [`Serve::hook`] adds a [`RequestHook`]. A hook observes the method, tool and outcome of each MCP request for the
+//! handler, and may refuse the request. The feature `tracing` adds a span for each of these requests. Layers
+//! of tower observe each HTTP request:
 //!
 //! ```
 //! # use mcp_proto_tower::server::ServerConfig;
@@ -110,9 +110,9 @@
 //!
 //! # Users
 //!
-//! A request has the user that [`HttpAccess::bearer`] or [`HttpAccess::authorize`] returns, or the [`User`] that a layer
-//! has inserted into the extensions of the HTTP request. A session, and a task, belong to the user of the request that
-//! created them. `user` of [`Call`](server::Call::user), of [`Responder`](Responder::user), of
+//! [`HttpAccess::bearer`] or [`HttpAccess::authorize`] identifies the user of a request. Without them, the user is the
+//! [`User`] that a layer has inserted into the extensions of the HTTP request. A session or a task belongs to the user
+//! of the request that created it. `user` of [`Call`](server::Call::user), of [`Responder`](Responder::user), of
 //! [`RequestInfo`](RequestInfo::user) and of `ClientDetails` returns the user:
 //!
 //! ```
@@ -182,8 +182,9 @@
 //! # Shutdown
 //!
 //! A [`Stop`] switch, or [`ServerHandle::shutdown`] on [`McpService::handle`], ends subscriptions with their result,
-//! and refuses new calls. Running calls can finish in time. Then all responses end, so a graceful shutdown of the HTTP
-//! server returns. The function `stop_on_ctrl_c` of `mcp-proto-tokio` returns a switch for Ctrl-C, SIGTERM and SIGHUP.
+//! and refuses new requests. Running calls may finish within the time limit. Then all responses end, so a graceful
+//! shutdown of the HTTP server returns. The function `stop_on_ctrl_c` of `mcp-proto-tokio` returns a switch for Ctrl-C,
+//! and on Unix also for SIGTERM and SIGHUP.
 //!
 //! ```no_run
 //! # use mcp_proto_tower::server::ServerConfig;

@@ -32,7 +32,7 @@ impl Serve {
     ///
     /// The limits are 8 MiB for a response, 1,024 workers, and 1,024 requests that wait for a worker. The server has up
     /// to 4,096 exchanges, 65,534 sessions, 64 tasks, and 4 MiB for the replay of events. Memory grows to these limits
-    /// on demand. The limit of a message is that of a body, 64 KiB:
+    /// on demand. A message has at most the length of an HTTP body, 64 KiB: see
     /// [`HttpLimits::with_body`](crate::HttpLimits::with_body).
     #[must_use]
     pub fn new(config: &'static ServerConfig<'static>) -> Serve {

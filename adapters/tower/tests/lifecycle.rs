@@ -72,7 +72,8 @@ fn running_call_finishes_during_a_shutdown() {
     assert!(response.contains("done"), "{response}");
 }
 
-/// During a shutdown, the core server cannot change its session. A log message of another session delays no response.
+/// During a shutdown, the core server cannot switch to another session. Nevertheless, a log message of the other
+/// session delays no response.
 #[test]
 fn calls_of_several_sessions_finish_during_a_shutdown() {
     let server = TestServer::start();

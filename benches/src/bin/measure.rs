@@ -4,7 +4,7 @@
 //!
 //! The name of a dialect or `observer` follows `stdio`, and a number of requests follows `pending`. This process
 //! and its servers run on one processor, but servers of `http`, `http-crowd` and `connections` have another
-//! processor.
+//! processor if possible.
 
 use std::time::Duration;
 

@@ -77,8 +77,8 @@ fn start(
     contestants
 }
 
-/// Measures microseconds for each call: CPU time of the server, its ratio to that of the constant response in the
-/// same round, and elapsed time. The servers take turns.
+/// Measures microseconds for each call: CPU time of the server, and elapsed time. Also reports the ratio of the CPU
+/// time to that of the server with constant responses in the same round. The servers take turns.
 pub fn measure(effort: Effort, commands: &[String], processors: Processors) {
     for (dialect, revision) in [(Dialect::Handshake, "2025-11-25"), (Dialect::Stateless, "2026-07-28")] {
         for (size, length, connections) in

@@ -137,7 +137,7 @@ fn deaf_clients(server: &Server) {
         client.connection.stream.set_nonblocking(true).expect("a socket");
         deaf.push((client, request, 0));
     }
-    // Send until the server has taken no bytes from any client four times in a row.
+    // Send until four passes in a row over all clients send no bytes.
     let mut idle_passes = 0;
     while idle_passes < 4 {
         let mut is_idle = true;

@@ -45,7 +45,7 @@ pub fn prose(length: usize) -> String {
     text
 }
 
-/// Returns source code of at least `length` bytes, in which one of fifteen bytes needs an escape.
+/// Returns source code of at least `length` bytes, in which about one of fifteen bytes needs an escape.
 #[must_use]
 pub fn code(length: usize) -> String {
     repeated(CODE, length)

@@ -41,7 +41,7 @@ const fn config() -> HttpConfig<'static> {
     let http = HttpConfig::new().path("/mcp").hosts(hosts).revisions(Revisions::STATELESS);
     let (mut limits, mut times) = (http.get_limits(), http.get_times());
     (limits.body, limits.page, limits.id) = (MAX_MESSAGE, PAGE, TEXT / 2);
-    // An idle connection keeps other clients out.
+    // A short time, because an idle connection keeps other clients out.
     times.idle = Millis::seconds(5);
     http.limits(limits).times(times)
 }
@@ -87,7 +87,7 @@ impl Policy for Open {
     const HANDSHAKE: bool = false;
 
     fn random(&mut self) -> [u8; 16] {
-        // Only sessions need randomness, and 2026-07-28 has none.
+        // Only sessions need randomness, and 2026-07-28 has no sessions.
         [0; 16]
     }
 }
@@ -225,8 +225,8 @@ impl<'m> Place<'m> {
     }
 }
 
-// The following functions are not inlined: each needs stack memory to move a machine, which is free again after the
-// call.
+// The following functions are not inlined: each needs stack memory to move a machine. After the call, this memory is
+// free again.
 
 #[inline(never)]
 fn write_server<'m>(

@@ -29,7 +29,7 @@ impl Policy for Open {
     const HANDSHAKE: bool = false;
 
     fn random(&mut self) -> [u8; 16] {
-        // Only sessions need randomness, and 2026-07-28 has none.
+        // Only sessions need randomness, and 2026-07-28 has no sessions.
         [0; 16]
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct HandlerAttributes {
     pub(crate) name: Option<LitStr>,
     pub(crate) description: Option<LitStr>,
     pub(crate) root: Option<Path>,
-    /// Whether the handler runs on a worker thread.
+    /// Whether the item `blocking` is present, which moves the handler to a worker thread.
     pub(crate) is_blocking: bool,
     /// The URI or the URI template of a resource, or the URI template of a completion.
     pub(crate) uri: Option<LitStr>,

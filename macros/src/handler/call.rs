@@ -26,7 +26,7 @@ pub(super) struct Invocation {
 }
 
 impl Handler {
-    /// Generates the function that handles a request, and the function that returns its `routes::Handler`.
+    /// Generates the function that handles a request, and a function that returns the first as a `routes::Handler`.
     pub(crate) fn handler(&self) -> TokenStream {
         let Handler { signature: Signature { name, visibility, .. }, root, .. } = self;
         let (call, handler) = (format_ident!("__call_{}", name), handler_name(name));

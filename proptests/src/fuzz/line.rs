@@ -65,7 +65,7 @@ impl Line {
 
 fn limits(input: &Input<'_>) -> (Limits, usize) {
     let (id, depth) = (8 + usize::from(input.id_limit % 60), 1 + input.depth % 20);
-    // `Server::new` rejects smaller values.
+    // `Server::new` rejects a receive buffer of fewer than `id + 1 + 16` bytes.
     let rx = id + 1 + 16 + usize::from(input.spare);
     (Limits::DEFAULT.with_id(id).with_depth(depth).with_invalid_in_a_row(u8::MAX), rx)
 }

@@ -9,12 +9,12 @@ use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 pub(super) enum Mutation {
     /// Swaps two lines.
     Swap(u8, u8),
-    /// Inserts a copy of the line with the first index after the line with the second index.
+    /// Copies the line at the first index, and inserts the copy after the line at the second index.
     Again(u8, u8),
     /// Removes a line.
     Leave(u8),
-    /// Inserts a line of any transcript. The fields are the index of the line before which it is inserted, the number
-    /// of its transcript (see [`chosen`]), and its index in that transcript.
+    /// Inserts a line of any transcript before the line at the first index. The other fields are the number of the
+    /// source transcript (see [`chosen`]), and the index of the inserted line in the source.
     Foreign(u8, u16, u8),
     /// Replaces a line with a batch of this line and a copy of the next line.
     Batch(u8),

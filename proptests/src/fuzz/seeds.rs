@@ -1,4 +1,6 @@
-//! Seeds and dictionary for fuzzing: from the transcripts in `tests/transcripts`, written by hand, and pseudo-random.
+//! Seeds and dictionary for fuzzing.
+//!
+//! Seeds come from the transcripts in `tests/transcripts`, are written by hand, or are pseudo-random.
 
 use std::collections::BTreeSet;
 
@@ -39,8 +41,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     ]
 }
 
-/// Returns four seeds for each head: one for each sequence of read lengths. A seed is an `Input` of the target
-/// `http1_head`.
+/// Returns four seeds for each head, with different read lengths. A seed is an `Input` of the target `http1_head`.
 fn heads() -> Vec<Vec<u8>> {
     let requests = [
         "POST /mcp?x HTTP/1.1\r\nHost: h:80\r\nContent-Length: 5\r\nMcp-Session-Id: \t1 \r\nmcp-param-a: 1\r\n\r\n",
@@ -99,8 +100,8 @@ fn lines(dialogues: &[Dialogue]) -> BTreeSet<Vec<u8>> {
     all.filter(|line| line.len() < 2000).collect()
 }
 
-/// Returns the fuzzer's dictionary: strings from the lines of the peers that are shorter than 2000 bytes, with quotes.
-/// Each string has 1 to 49 characters, all of them printable ASCII.
+/// Returns the fuzzer's dictionary: quoted strings from the peers' lines of fewer than 2000 bytes. Each string has 1 to
+/// 49 characters, all of them printable ASCII.
 #[must_use]
 pub fn words() -> BTreeSet<String> {
     let mut words = BTreeSet::new();

@@ -156,7 +156,7 @@ impl Exchange {
     }
 
     /// Returns the path to which the client sends messages, from the first event of a stream of HTTP+SSE. Returns
-    /// `None` for any other stream.
+    /// `None` if the body does not begin with this event.
     pub(super) fn legacy_path(&self) -> Option<&str> {
         let text = std::str::from_utf8(self.body.strip_prefix(b"event: endpoint\ndata: ")?).ok()?;
         text.split_once('\n').map(|(path, _)| path)

@@ -110,7 +110,7 @@ impl Pair<'_, '_, '_> {
             }
             Operation::Respond(which) => _ = self.application.respond(&mut self.server, which),
             Operation::Progress(which) => self.application.progress(&mut self.server, which),
-            // Without stored sessions, the server cannot match a response of a client with a request of the server.
+            // In the handshake era, a server without stored sessions cannot match a response with its own request.
             Operation::Ask(which) if self.has_sessions || !self.is_calm => {
                 self.application.ask(&mut self.server_http, &mut self.server, which);
             }

@@ -25,7 +25,7 @@ pub(crate) struct AppState {
     pub(crate) listening: Vec<Ticket>,
     /// All requests of the server in the run.
     pub(crate) asked: Vec<Ticket>,
-    /// The number of actions on open tasks.
+    /// The number of actions on open tasks, without removals.
     steps: u32,
 }
 

@@ -150,7 +150,7 @@ impl Obligations {
             }
             _ => {}
         }
-        // An error response without a valid id does not prove that the line is a message.
+        // A response without a valid id does not prove that the line is a message.
         let responds = responds && !is_method && id.and_then(readable).is_some();
         if whole
             && (responds
@@ -231,8 +231,8 @@ impl Obligations {
         self.session.map(|(revision, _)| revision)
     }
 
-    /// Records that a deferred request or a subscription has ended. `is_due` means that the server must still send the
-    /// response.
+    /// Records the end of a deferred request, of a subscription, or of a request that waits for the end of a task.
+    /// `is_due` means that the server must still send the response.
     pub(crate) fn close(&mut self, ticket: Ticket, is_due: bool) -> Result<(), String> {
         if let Some(at) = self.listening.iter().position(|it| *it == ticket) {
             self.listening.remove(at);

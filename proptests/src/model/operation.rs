@@ -6,12 +6,12 @@
 pub enum Operation {
     /// The client sends a line.
     Send(Message),
-    /// The client sends a batch in one line.
+    /// The client sends the first six messages as a batch in one line.
     Batch(Vec<Message>),
-    /// The client sends a damaged line. The `u16` is a position. The `u8` replaces the byte at the position. If the
-    /// `u8` is `None`, would end the line, or would change the request number, the line is truncated at the position.
+    /// The client sends a damaged line. The `u16` is a position. The last field replaces the byte at the position. If
+    /// it is `None`, would end the line, or would change the request number, the line is truncated at the position.
     Damaged(Message, u16, Option<u8>),
-    /// The client sends arbitrary bytes and a newline.
+    /// The client sends arbitrary bytes as one line.
     Bytes(Vec<u8>),
     /// The client sends this many lines, modulo 20, that are not messages.
     Noise(u8),
@@ -168,7 +168,7 @@ pub enum What {
     Listen,
     /// A method that the protocol does not define.
     Unknown,
-    /// `ping` with parameters of this nesting depth.
+    /// `ping` with parameters of this nesting depth, modulo 100.
     Deep(u8),
     /// A method of an extension.
     Own(Behavior),
@@ -189,7 +189,7 @@ pub enum Behavior {
     Error,
     /// Drops the request without a response.
     Drop,
-    /// Defers the request. The field is the timeout in units of 10 milliseconds; 0 means the default.
+    /// Defers the request. The field is the timeout of a call in units of 10 milliseconds; 0 means the default.
     Defer(u8),
     /// Responds that the server is busy.
     Busy,
@@ -199,7 +199,7 @@ pub enum Behavior {
     Log,
     /// Reports a change, then responds.
     Change,
-    /// Requires input each time.
+    /// Requires input each time. If the kind of the request cannot require input, drops the request.
     Needs,
     /// Refuses the request, for example because of a missing client capability. If the kind of
     /// the request has no such error, drops the request.

@@ -63,7 +63,7 @@ struct Known {
     created: Millis,
     /// The time to live that the client has read.
     ttl: Option<Millis>,
-    /// The time at which the client has read the time to live. `None` if the client was blocked at that time.
+    /// The time at which the client read the time to live. `None` before that, or if the client was blocked then.
     read: Option<Millis>,
 }
 
@@ -76,7 +76,7 @@ impl Known {
         !self.is_removed && matches!(self.status(), "working" | "input_required")
     }
 
-    /// Returns whether the server removes the task without an event. The task was a deferred call, and has ended.
+    /// Returns whether the task was a deferred call and has ended. The server removes such a task without an event.
     fn is_ended_call(&self) -> bool {
         matches!(self.handle, Handle::Call(_)) && !self.is_open()
     }

@@ -190,7 +190,7 @@ impl Pair {
     }
 }
 
-/// Checks that absent members are omitted, not `null`. The only exception is the id of an error without an id.
+/// Checks that absent members are omitted, not `null`. The only exception is the `id` of an error response.
 fn no_null(line: &str) {
     fn has(value: &Value) -> bool {
         match value {

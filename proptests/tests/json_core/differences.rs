@@ -208,7 +208,8 @@ fn lowercase_escapes(text: &str) -> String {
     })
 }
 
-/// Splits a text into strings, numbers and other single bytes, without white space. The text may be damaged.
+/// Splits a text into strings, numbers and single other bytes. Drops the white space between them. The text may be
+/// damaged.
 pub(crate) fn tokens(text: &[u8]) -> Vec<&[u8]> {
     let (mut tokens, mut rest) = (vec![], text);
     while let Some(first) = rest.first() {

@@ -198,7 +198,7 @@ fn rebuild_preferences(preferences: &Value) -> Value {
     rebuild_request("sampling/createMessage", &params)
 }
 
-/// Returns an input request with this message. The content of the message is tool results. The preceding message
+/// Rebuilds an input request with this message. The content of the message is tool results. The preceding message
 /// contains the matching tool uses, as the protocol requires.
 fn rebuild_message(message: &Value) -> Value {
     let blocks = message["content"].as_array().into_iter().flatten();

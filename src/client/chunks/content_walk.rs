@@ -96,7 +96,8 @@ impl ContentWalk {
     }
 
     /// Moves into the next value in a container if the value may contain content, and past any other value. If there is
-    /// no further value, moves past the end of the container. Returns `None` if that position has not arrived.
+    /// no further value, moves past the end of the container. Returns `None`, and does not move, if more text must
+    /// arrive first.
     fn enter(&mut self, container: Place, line: &[u8]) -> Option<()> {
         let rest = line.get(self.at..)?;
         let offset = |tail: &[u8]| line.len().wrapping_sub(tail.len());

@@ -129,7 +129,7 @@ fn next_chunk(client: &mut Client<'_>, is_complete: bool) -> bool {
                 client.state.peer.keep_alive.record_part(client.state.peer.now);
                 return true;
             }
-            // No part of the string can be decoded, so its text stays in the result.
+            // The rest of the string cannot be decoded, so this rest stays in the result.
             _ if found.is_complete => client.chunks.walk.skip_string(found),
             _ => return false,
         }
@@ -191,8 +191,8 @@ impl Client<'_> {
     }
 
     /// Returns the request to which the current line responds, and the offset of the result. Returns `None` if the line
-    /// is no valid response so far, if the result has not begun, or if no request that receives chunks awaits this
-    /// response.
+    /// is no valid response so far, if the result has not begun, or if the request is unknown, awaits no response or
+    /// receives no chunks.
     fn chunked_result(&self) -> Option<(Ticket, usize)> {
         let (line, scanner) = (self.input.text_so_far(), self.input.scanner());
         let issued = match scanner.member(Member::Id) {

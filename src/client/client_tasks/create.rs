@@ -29,8 +29,8 @@ pub(super) fn defer(state: &mut ClientState<'_>, request: Ticket, context: Conte
     deferred.unwrap_or(false)
 }
 
-/// Responds with a new task, and ends the task at once with the result that `body` writes. If the table is full, or the
-/// result or the response does not fit, only responds with an error.
+/// Responds with a new task, and ends the task at once with the result that `body` writes. If the table is full, the
+/// result is not valid, or the result or the response does not fit, only responds with an error.
 pub(super) fn respond_at_once(
     state: &mut ClientState<'_>,
     pending: &Pending<'_>,
@@ -43,7 +43,7 @@ pub(super) fn respond_at_once(
         let revision = pending.context.revision;
         let ticket = create(state, table, revision, ttl, b"").ok_or(full)?;
         let limit = state.payload_limit();
-        // The response must report the task as `working`. The task ends only after the response is written.
+        // The response must report the task as `working`, so the task ends only after the response is written.
         let Some(end) = table.store(ticket, limit, None, body) else {
             table.slots.release(ticket);
             return Err(ProtocolError::ReplyTooLarge { limit: table.slots.text_limit().min(limit) });

@@ -36,7 +36,7 @@ impl TaskMethod {
 }
 
 impl ClientState<'_> {
-    /// Handles a request about a task. Returns the error that the client has sent, if any.
+    /// Handles a request about a task. Returns the error with which the client has refused the request, if any.
     pub(super) fn handle_task_request(
         &mut self,
         id: Json<'_>,

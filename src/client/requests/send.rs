@@ -20,8 +20,8 @@ impl Client<'_> {
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tools.
     /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space, or reserves the
     /// space for a response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
-    /// [`SendError::Unwritable`]: the request does not fit into the empty transmit buffer. [`SendError::Invalid`]: its
-    /// arguments or `_meta` are not valid.
+    /// [`SendError::Unwritable`]: the request does not fit into the empty transmit buffer. [`SendError::Invalid`]: the
+    /// arguments or the `_meta` are not valid.
     pub fn call_with(
         &mut self,
         tool: &str,
@@ -132,10 +132,10 @@ impl Client<'_> {
 
     /// Cancels a request. The ticket becomes invalid.
     ///
-    /// The client notifies the server, unless the server has already responded. A task is cancelled only if the server
-    /// supports `tasks/cancel`. If the server turns the call into a task before it handles the cancellation, the client
-    /// cancels this task when the late response arrives. If the transmit buffer then lacks space, the task continues
-    /// until the end of its time to live.
+    /// The client notifies the server, unless the server has already responded, or the request waits for transmission
+    /// on a new connection. A task is cancelled only if the server supports `tasks/cancel`. If the server turns the
+    /// call into a task before it handles the cancellation, the client cancels this task when the late response
+    /// arrives. If the transmit buffer then lacks space, the task continues until the end of its time to live.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has already ended, or is a request of the server.

@@ -222,7 +222,7 @@ mod tests {
     }
 
     /// Builds a conversation with one message per word. A word is the role `u` or `a`, followed by blocks. A block is
-    /// `t` (text), `+x` (tool use) or `-x` (tool result).
+    /// `t` (text), `+x` (tool use with the id `x`) or `-x` (result of this tool use).
     fn conversation(words: &str) -> String {
         let mut messages = String::new();
         for word in words.split(' ').filter(|word| !word.is_empty()) {

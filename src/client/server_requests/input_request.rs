@@ -72,7 +72,7 @@ impl<'a> InputRequest<'a> {
         Some(InputRequest::from_json(kind, "", params))
     }
 
-    /// Returns the method of the request.
+    /// Returns the method. For a deferred request of an extension, returns an empty text.
     #[must_use]
     pub fn method(&self) -> &'a str {
         match self {
@@ -84,7 +84,7 @@ impl<'a> InputRequest<'a> {
         }
     }
 
-    /// Returns all parameters. For [`Roots`](InputRequest::Roots), returns an empty object.
+    /// Returns all parameters. For [`Roots`](InputRequest::Roots) and for a deferred request, returns an empty object.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         match self {

@@ -205,9 +205,9 @@ impl<'a> ServerRequest<'a> {
     /// Reports progress, if the request has a progress token. The progress must increase with each call.
     ///
     /// # Errors
-    /// [`SendError::NotWanted`]: the request has no progress token or has become a task, or the progress has not
-    /// increased. [`SendError::Unwritable`]: the notification would leave too little space for a response. In both
-    /// cases, the request remains open.
+    /// [`SendError::NotWanted`]: the request has no progress token, its slot has no space for the token, the request
+    /// has become a task, or the progress has not increased. [`SendError::Unwritable`]: the notification would leave
+    /// too little space for a response. In both cases, the request remains open.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,

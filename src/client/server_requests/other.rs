@@ -1,4 +1,4 @@
-//! Responses to requests with a method of an extension (handshake era).
+//! Results for methods of extensions, and error responses (handshake era).
 
 use crate::json::{WriteBody, WriteText, Writer};
 use crate::protocol::objects::application_json::{once, write_once};

@@ -25,14 +25,15 @@ pub(crate) struct TaskHooks {
     pub(crate) server_capabilities: fn(Json<'_>, Revision) -> ServerCapabilities,
     /// Writes the member `task` of a call, if the server accepts tasks (`2025-11-25`).
     pub(crate) write_request: fn(Session, Millis, &mut Writer<'_>),
-    /// Handles the result of a call, or of a request about a task. Returns `false` if the caller must handle the result,
-    /// too: the result concerns no task, or ends a subscription to a task. The third argument is the `resultType`.
+    /// Handles the result of a call, or of a request about a task. Returns `false` if the caller must handle the
+    /// result, too: the result concerns no task, or ends a subscription to a task. The third argument is the
+    /// `resultType`.
     pub(crate) on_result: fn(&mut ClientState<'_>, Ticket, Json<'_>, Object<'_>) -> bool,
     /// Handles a result that arrived after the end of its request. If the result creates a task, cancels this task,
     /// unless the task has ended or the client follows the task.
     pub(crate) on_late_result: fn(&mut ClientState<'_>, Object<'_>),
-    /// Handles a notification about a task. Returns `false` for any other or invalid notification, or if no open
-    /// request is about this task.
+    /// Handles a notification about a task. Returns `false` for any other notification, for one without a valid id and
+    /// status, or if no open request is about this task.
     pub(crate) on_notification: fn(&mut ClientState<'_>, Str<'_>, Object<'_>) -> bool,
     /// Handles the acknowledgment of a subscription to a task.
     pub(crate) on_watched: fn(&mut ClientState<'_>, Ticket, Json<'_>),
@@ -56,7 +57,7 @@ pub(crate) struct TaskHooks {
     pub(crate) write_queued: fn(&mut ClientState<'_>, Ticket) -> Result<(), Overflow>,
     /// Ends the subscription to a task. If the server can cancel tasks, also writes the request that cancels the task.
     pub(crate) write_cancel: fn(&mut ClientState<'_>, Ticket) -> Result<(), Overflow>,
-    /// Returns the keys of a task's earlier input requests. The client does not emit these requests again.
+    /// Returns the hashed keys of a task's earlier input requests. The client does not emit these requests again.
     pub(crate) answered_keys: for<'a> fn(&'a ClientState<'_>, Ticket) -> Keys<'a>,
     /// Writes the id of a task from the text of its slot.
     pub(crate) write_id: fn(&[u8], &mut Writer<'_>),

@@ -16,8 +16,8 @@ use crate::protocol::revision::WireFeature;
 use crate::rpc::{self, Object};
 
 impl ClientState<'_> {
-    /// Handles the result of a call, or of a request about a task. Returns `false` if the caller must handle the result,
-    /// too: the result concerns no task, or ends a subscription to a task.
+    /// Handles the result of a call, or of a request about a task. Returns `false` if the caller must handle the
+    /// result, too: the result concerns no task, or ends a subscription to a task.
     pub(super) fn handle_task_result(&mut self, ticket: Ticket, kind: Json<'_>, result: Object<'_>) -> bool {
         match self.method_of(ticket) {
             Method::CallTool => match self.created_task(kind, result) {
@@ -197,7 +197,7 @@ impl ClientState<'_> {
         let Some((ticket, status)) = self.task_in_slot(task.json()) else { return false };
         let Some(request) = self.open_request(ticket) else { return false };
         // While the application has to respond to input requests, only the end of the task matters. If a request about
-        // the task is in flight, its response will be at least as new as the notification.
+        // the task is queued or in flight, a later response reports the status.
         let is_relevant = request.state == OutboundState::TaskWaiting
             || request.state == OutboundState::NeedsInput && status.is_terminal();
         let has_result = self.has(WireFeature::TasksExtension) && status == TaskStatus::Completed;

@@ -115,8 +115,8 @@ impl ClientState<'_> {
             && in_flight.set_text_after(ticket, HEADER, id)
     }
 
-    /// Updates the interval and the digest of a stored task. Returns whether the status, the status message or the
-    /// update time has changed since the previous call. Returns `false` if there is no task.
+    /// Updates the interval and the digest of a stored task. Returns whether the digest has changed, which covers the
+    /// status, the status message and the update time. Returns `false` if there is no task.
     pub(crate) fn update_task(&mut self, ticket: Ticket, limits: &TaskLimits, task: Json<'_>) -> bool {
         let Some(record) = self.task(ticket) else { return false };
         let (sequence, before, length) = (record.sequence, record.digest, record.id.len());
@@ -134,7 +134,7 @@ impl ClientState<'_> {
     }
 
     /// Appends the hashes of new keys of input requests to the record, and returns the number of new keys. Returns
-    /// `None` if there is no task, or if a hash does not fit. The hashes that were appended before then remain.
+    /// `None` if there is no task, or if a hash does not fit. The hashes that are already appended remain.
     pub(crate) fn add_keys(&mut self, ticket: Ticket, requests: Json<'_>) -> Option<u32> {
         let (seed, mut added) = (self.peer.in_flight.seed(), 0u32);
         for (key, _) in requests.members() {

@@ -35,8 +35,7 @@ impl LineDecoder<'_> {
 
     /// Returns the bytes after the line, up to the last byte that a release frees.
     ///
-    /// After an element of a batch, these bytes are the remaining batch. After any other line, these bytes are the
-    /// newline, if any.
+    /// These bytes are the newline, if any. After an element of a batch, the remaining batch precedes the newline.
     fn bytes_after_line(&self) -> &[u8] {
         let to = self.start.wrapping_add(self.release_length);
         self.buffer.bytes().get(self.scanned..to).unwrap_or_default()

@@ -17,8 +17,8 @@ use serde_core::forward_to_deserialize_any;
 pub(super) struct Elements<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     index: usize,
-    /// Whether the element at `index - 1` was begun, and the next element was not requested. If so, dropping this value
-    /// adds the element to the error path.
+    /// Whether the element at `index - 1` was begun, and the next element was not requested. If so, dropping the
+    /// `Elements` adds the element to the error path.
     inside: bool,
 }
 

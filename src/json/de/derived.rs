@@ -57,7 +57,7 @@ impl<'de> Decoder<'de> {
         if let Some(found) = name.and_then(|name| variants.position(|variant| name == **variant)) {
             return Ok(found);
         }
-        // Consuming the object is safe, because nothing is read after an error.
+        // Consuming the object is safe, because nothing reads the object after this error.
         let object: &'de [u8] = self.take(length);
         Err(match Json::trusted(object).get(tag) {
             Some(value) => {

@@ -13,7 +13,7 @@ const CAPACITY: usize = 120;
 /// The maximum length of a message. The path takes the remaining capacity.
 const MESSAGE: usize = 88;
 
-/// The largest number of bytes of a string that an error shows.
+/// The largest number of bytes that an error shows of an unexpected value or name.
 const SHOWN: usize = 24;
 
 /// A decoding error: the text does not fit the type. An example is `` `motor[2].speed`: expected an integer from 0 to

@@ -168,7 +168,7 @@ fn error_names_path_and_reason() {
     enum Never {}
     assert_eq!(error::<Strict>("{\"off\":1}"), "unknown field `off`, expected `on`");
     assert_eq!(error::<Never>("\"x\""), "unknown value `x`, there are none");
-    // A visitor's own check supplies its own message.
+    // The visitor of `NonZeroU8` rejects the value, and supplies the expectation.
     assert_eq!(error::<std::num::NonZeroU8>("0"), "expected a nonzero u8, found 0");
     for number in ["-1", "18446744073709551616"] {
         let expected = format!("expected an integer from 0 to 18446744073709551615, found {number}");

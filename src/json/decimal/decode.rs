@@ -7,8 +7,9 @@ use serde_core::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
 /// Accepts any number. Like [`Decimal::parse`], cuts off digits that do not fit.
 ///
-/// The decoders of this crate pass the text of the number, so no float rounds the number. Other decoders pass an
-/// integer or a float. A float becomes the shortest decimal that is read back as the same float.
+/// The decoders of this crate pass the text of the number, so no float rounds the number. Exception: a member name must
+/// be an integer of at most 64 bits. Other decoders pass an integer or a float. A float becomes the shortest decimal
+/// that is read back as the same float.
 impl<'de> Deserialize<'de> for Decimal {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Decimal, D::Error> {
         deserializer.deserialize_newtype_struct(DECIMAL, Number)
@@ -24,8 +25,8 @@ impl<'de> Visitor<'de> for Number {
         formatter.write_str("a number")
     }
 
-    /// Requests a number from a decoder of another crate. A decoder of a self-describing format then passes any number,
-    /// including a float.
+    /// Requests a number from a decoder of another crate, or from a member name. A self-describing format of another
+    /// crate then passes any number, including a float.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Decimal, D::Error> {
         deserializer.deserialize_i64(self)
     }

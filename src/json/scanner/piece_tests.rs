@@ -1,4 +1,4 @@
-//! Tests of texts in pieces, which give the results of the whole text, and of the member index.
+//! Tests of the member index, and of texts in pieces, which give the same results as the whole text.
 
 use crate::json::value::Json;
 use crate::json::{Member, MemberIndex, OpenSpan, ScanError, Scanner, Span};

@@ -157,7 +157,8 @@ fn byte_run(bytes: &[u8], beyond: Word) -> usize {
     bytes.iter().position(|byte| is_stop(*byte, beyond)).unwrap_or(bytes.len())
 }
 
-/// Returns the length of the run, word by word: for targets without vectors, and after the last whole block.
+/// Returns the length of the run, word by word: for targets without vectors, for texts shorter than a word, and
+/// after the blocks without a stop.
 #[inline(never)]
 fn word_run(bytes: &[u8], beyond: Word) -> usize {
     run(bytes, |word| stops(word, beyond))

@@ -12,7 +12,7 @@ impl Writer<'_> {
     /// # Errors
     ///
     /// Returns an error if `body` wrote something other than members: keys, each with one value. Also returns an error
-    /// if the members are nested deeper than [`DEPTH_LIMIT`].
+    /// if an object with these members is nested deeper than [`DEPTH_LIMIT`].
     pub(crate) fn members_checked(&mut self, body: &mut dyn WriteBody) -> Result<(), ScanError> {
         let mark = self.mark();
         let floor = core::mem::replace(&mut self.floor, self.at);

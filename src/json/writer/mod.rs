@@ -129,7 +129,7 @@ impl<'a> Writer<'a> {
         self.buffer.bytes().get(self.start..self.at).unwrap_or_default()
     }
 
-    /// Returns the position in the buffer after the last byte written. Returns `None` if the output did not fit.
+    /// Returns the position in the buffer after the last byte written. Returns `None` after an overflow.
     pub(crate) fn finish(self) -> Option<usize> {
         (!self.overflowed).then_some(self.at)
     }
@@ -306,7 +306,7 @@ impl<'a> Writer<'a> {
         self.push(rest);
     }
 
-    /// Returns the number of bytes that still fit.
+    /// Returns the number of bytes up to the limit, or zero after an overflow.
     pub(crate) fn remaining(&self) -> usize {
         if self.overflowed { 0 } else { self.limit.saturating_sub(self.at) }
     }

@@ -1,4 +1,4 @@
-//! Tests of `Nesting`: recognizes well-formed output by the order of the calls.
+//! Tests of `Nesting`, which recognizes well-formed output by the order of the calls.
 
 use super::*;
 use crate::buffer::BufferMut;

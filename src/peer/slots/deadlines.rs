@@ -46,7 +46,7 @@ impl<D: Data> InFlight<'_, D> {
         self.slot(0).map_or(NONE, |slot| slot.lowest_free.into())
     }
 
-    /// Returns the lowest free slot, or `NONE`. Grows the table if all slots are taken.
+    /// Returns the lowest free slot, or `NONE`. First grows the table if no slot is free.
     pub(crate) fn free_slot(&mut self) -> u32 {
         if self.lowest_free() == NONE {
             cold_path();
@@ -61,7 +61,7 @@ impl<D: Data> InFlight<'_, D> {
     pub(crate) fn update_tree(&mut self, index: u32) {
         let slots = self.slots_mut();
         let mut at = index;
-        // An unchanged node leaves its ancestors unchanged.
+        // Stops at the first node whose ancestors need no update.
         while update_node(slots, at, index) {
             let Some(previous) = at.checked_sub(1) else { return };
             at = previous / 2;
@@ -82,7 +82,7 @@ pub(crate) fn to_stored(deadline: Option<Millis>) -> Millis {
     deadline.map_or(NEVER, |deadline| deadline.min(LAST))
 }
 
-/// Computes the values of the node `at` from its slot and children. `index` is the slot that has changed.
+/// Computes the values of the node `at` from its slot and children. `index` is the slot that has changed, or `NONE`.
 ///
 /// Returns `false` if the ancestors need no update: the values are the same, and `index`, whose deadline may have
 /// changed, is not the earliest slot.

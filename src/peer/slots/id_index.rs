@@ -57,7 +57,7 @@ impl<D: Data> InFlight<'_, D> {
 
     /// Stores `id`, followed by `more`, as the request's text, and indexes the id.
     ///
-    /// Returns `false` if the text does not fit.
+    /// Returns `false` if the text does not fit, or if the request has ended.
     pub(crate) fn set_id(&mut self, ticket: Ticket, id: &[u8], more: &[u8]) -> bool {
         let length = id.len().wrapping_add(more.len());
         let space = self.text_space(ticket, length).and_then(|text| text.split_at_mut_checked(id.len()));

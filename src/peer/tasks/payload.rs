@@ -33,7 +33,8 @@ impl TaskTable<'_> {
 
     /// Stores the result or error of a task as its payload, and returns the state with which the task ends. Returns
     /// `None` if the table does not have the task, or if the result or error has more than `limit` bytes, does not fit
-    /// or is not valid. The payload is then empty. In all cases, the task loses its input requests.
+    /// or is not valid. The payload is then empty. In all cases, the old payload is lost, including input
+    /// requests.
     pub(crate) fn store(
         &mut self,
         ticket: Ticket,
@@ -96,8 +97,8 @@ impl TaskTable<'_> {
     }
 
     /// Returns the response to `tasks/result` for an ended task (`2025-11-25`): the code if the response is an error,
-    /// and the members of the result or error. Returns `None` if the task is removed. The application must not keep the
-    /// result: see [`TaskData::is_kept_by_application`].
+    /// and the members of the result or error. Returns `None` if the task is removed. Do not call this method if the
+    /// application keeps the result: see [`TaskData::is_kept_by_application`].
     pub(crate) fn end_of(&self, ticket: Ticket) -> Option<(Option<i32>, Json<'_>)> {
         let data = self.data(ticket).filter(|data| data.state != TaskState::Removed)?;
         let payload = Json::trusted(self.payload(ticket));

@@ -35,8 +35,8 @@ impl<T> DerefMut for Storage<'_, T> {
 
 /// Calls `act` with the state and the value of a field of the state. Returns `None` if the field is `None`.
 ///
-/// The field is `None` during the call. Afterwards, the field gets the value back. This is also true if `act` panics,
-/// because `act` may run closures of the application, which may panic.
+/// The field is `None` during the call. Afterwards, the field gets the value back, even if `act` panics. For example,
+/// `act` may run a closure of the application that panics.
 pub(crate) fn with_taken<S, T, R>(
     state: &mut S,
     field: impl Fn(&mut S) -> &mut Option<T>,

@@ -117,7 +117,7 @@ impl TaskData {
         self.state == TaskState::Open
     }
 
-    /// Returns whether the task has ended, and the application knows it only as a request, which has its response.
+    /// Returns whether the task has ended, and the application knew it only as a request.
     pub(crate) fn is_ended_request(&self) -> bool {
         self.has_request && !matches!(self.state, TaskState::Reserved | TaskState::Open)
     }

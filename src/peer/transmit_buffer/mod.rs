@@ -451,7 +451,7 @@ impl<'a> Transmit<'a> {
         Some(OutboundMessage { message: self.bytes, routing })
     }
 
-    /// Reports that the first `n` bytes were written. If `n` exceeds the bytes, all bytes count as written.
+    /// Reports that the first `n` bytes were written. If `n` exceeds the number of bytes, all bytes count as written.
     ///
     /// In message mode, a message counts as sent only if `n` is at least its whole length. After a smaller `n`, the
     /// machine offers the whole message again.

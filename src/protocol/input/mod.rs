@@ -6,7 +6,8 @@
 //! In the handshake era, a server sends the requests with [`Server::request`](crate::Server::request). In `2026-07-28`,
 //! the server responds to a client's request with input requests:
 //! [`Call::require_input`](crate::server::Call::require_input). The client then sends its request again with the input
-//! responses. [`InputRequests`](crate::server::InputRequests) hides the difference from the tools of a server.
+//! responses. [`InputRequests`](crate::server::InputRequests) hides the difference between the two eras from
+//! the tools of a server.
 //!
 //! | Input | Type | Required capability | Result |
 //! |---|---|---|---|

@@ -9,8 +9,8 @@ use crate::protocol::revision::{Revisions, WireFeature};
 
 /// A request with a method of an extension, for [`Server::request`](crate::Server::request) (handshake era).
 ///
-/// The server checks no capability. `2026-07-28` has no such requests. In this revision, a server sends only input
-/// requests inside results, and their methods are methods of the specification.
+/// The server checks no capability. `2026-07-28` has no such requests. In this revision, a server sends its requests
+/// only inside results, and their methods are methods of the specification.
 ///
 /// ```
 /// use mcp_proto::input::OtherRequest;

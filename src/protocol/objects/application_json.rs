@@ -47,7 +47,8 @@ pub(crate) fn write_once(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mu
     out.value_checked(&mut write).is_ok() || out.overflowed()
 }
 
-/// Writes an object, and calls `body` to write the members. Returns whether the members are valid.
+/// Writes an object, and calls `body` to write the members. Returns `false` if the members are not valid. After an
+/// overflow, returns `true`.
 pub(crate) fn write_object(out: &mut Writer<'_>, body: &mut dyn WriteBody) -> bool {
     out.begin_object();
     let valid = out.members_checked(body).is_ok();

@@ -32,7 +32,7 @@ pub enum Base64Error {
         /// The required size, in bytes.
         needed: usize,
     },
-    /// Text that is not base64. A character or the padding is invalid, or the last group of four digits has only one
+    /// Text that is not base64. A character or the padding is invalid, or the last group of digits has only one
     /// digit. The cause is invalid data from the peer.
     Invalid,
 }

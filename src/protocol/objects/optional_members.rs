@@ -10,7 +10,7 @@ pub(crate) fn write_decimal_member(key: &str, number: Option<Decimal>, out: &mut
     }
 }
 
-/// Writes a member that is a priority, a number from 0 to 1. Writes nothing if `priority` is `None`.
+/// Writes a member that is a priority, limited to the range from 0 to 1. Writes nothing if `priority` is `None`.
 pub(crate) fn write_priority_member(key: &str, priority: Option<Decimal>, out: &mut Writer<'_>) {
     const ONE: Decimal = Decimal::new(1, 0);
     // A comparison of sort keys suffices, because no number below one has the key of one. A comparison of `Decimal`

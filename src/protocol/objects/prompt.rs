@@ -91,7 +91,8 @@ impl<'t> PromptArgument<'t> {
         self
     }
 
-    /// Makes the argument required. The server refuses a `prompts/get` request without the argument.
+    /// Makes the argument required. Unless the list of prompts is dynamic, the server refuses a `prompts/get` request
+    /// without the argument.
     #[must_use]
     pub const fn required(mut self) -> Self {
         self.required = true;

@@ -108,8 +108,9 @@ impl ListedObject for Resource<'_> {
 /// A template for resources whose URIs follow a pattern.
 ///
 /// The pattern is a URI template (RFC 6570) with variables `{name}` and `{+name}`. In a URI, a value of `{name}` may
-/// contain reserved characters only in percent-encoded form, such as `%2F` for `/`. The decoded value may contain these
-/// characters. A value of `{+name}` may contain reserved characters as they are. No `{name}` may follow a `{+name}`.
+/// contain reserved characters except `!'()*` only in percent-encoded form, such as `%2F` for `/`. The decoded value
+/// may contain these characters. A value of `{+name}` may contain reserved characters as they are. No `{name}` may
+/// follow a `{+name}`.
 ///
 /// ```
 /// use mcp_proto::server::ResourceTemplate;

@@ -35,8 +35,8 @@ pub(crate) fn write_contents(
     out.end_object();
 }
 
-/// Writes the contents of a resource with its URI. The text is the JSON that `value` writes. `value` returns whether
-/// this JSON is valid, and the function returns the same result. After an overflow, always returns `true`.
+/// Writes the contents of a resource with its URI. The text is the JSON that `value` writes. Returns whether
+/// this JSON is valid, as reported by `value`. After an overflow, always returns `true`.
 pub(crate) fn write_json_contents(
     out: &mut Writer<'_>,
     uri: &str,

@@ -2,7 +2,7 @@
 
 use crate::json::Writer;
 
-/// State of an array in a result. The first element opens the array, and the next other member of the result closes the
+/// State of an array in a result. The first element opens the array. The first other member after an element closes the
 /// array. Before the first element and after the last, the application can write other members of the result.
 #[derive(Debug)]
 pub(crate) struct ResultArray {
@@ -37,7 +37,7 @@ impl ResultArray {
     }
 
     /// Opens the array if necessary. The next value becomes an element. If the array is closed, returns `false` and
-    /// marks the array as not valid.
+    /// marks the result as not valid.
     pub(crate) fn element(&mut self, out: &mut Writer<'_>) -> bool {
         match self.position {
             Position::Before => {

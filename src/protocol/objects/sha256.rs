@@ -86,7 +86,7 @@ const fn compress(state: [u32; 8], block: &[u8; 64]) -> [u32; 8] {
     state
 }
 
-// The compiler limits the number of function calls at compile time, so the following functions use only operators.
+// The compiler limits the number of function calls at compile time, so `rotations` and `sum` use only operators.
 
 /// Returns the exclusive or of three rotations to the right.
 #[expect(clippy::manual_rotate, reason = "operators instead of calls")]

@@ -12,7 +12,7 @@ use crate::protocol::objects::sha256::{digest_text, sha256};
 
 /// Name of the extension.
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/skills";
-/// Setting of the extension: the server lists folders.
+/// Setting of the extension: clients can list the files of a folder.
 pub(crate) const DIRECTORY_READ: &str = "directoryRead";
 
 const MARKDOWN: &str = "text/markdown";

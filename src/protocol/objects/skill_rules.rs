@@ -126,15 +126,15 @@ const fn is_path(path: &[u8]) -> bool {
     check.is_complete()
 }
 
-/// State of the check of a relative path, which consists of URI characters.
+/// State of the check of a relative path, which consists of URI path characters.
 ///
 /// The path has no empty segments, and no segments `.` and `..`. The path also has no escaped dots, slashes,
 /// backslashes and NUL bytes, because a decoded path could otherwise leave its folder.
 #[derive(Clone, Copy)]
 pub(crate) struct PathCheck {
-    /// The number of bytes in the last segment.
+    /// The number of bytes in the last segment so far.
     length: usize,
-    /// The number of dots in the last segment.
+    /// The number of dots among these bytes.
     dots: usize,
     last: [u8; 2],
 }

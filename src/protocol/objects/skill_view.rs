@@ -29,7 +29,7 @@ impl<'a> SkillView<'a> {
         text(self.json, "uri")
     }
 
-    /// Returns the frontmatter of `SKILL.md` as JSON. Returns an empty object if the server sends none.
+    /// Returns the frontmatter of `SKILL.md` as JSON. Returns an empty object if the server sends no object.
     #[must_use]
     pub fn frontmatter(&self) -> Json<'a> {
         object(self.json, "frontmatter").unwrap_or(Json::EMPTY_OBJECT)
@@ -69,8 +69,9 @@ impl<'a> SkillView<'a> {
     /// not dynamic must also list `SKILL.md`. The files of such a skill must be in the folder of the skill, and have a
     /// size and a digest.
     ///
-    /// The URIs must consist of URI characters. The URIs must have no empty segments, no segments `.` and `..`, and no
-    /// escaped dots, slashes, backslashes and NUL bytes. A path made from such a URI therefore stays in its folder.
+    /// After its scheme, each URI must consist of path characters (RFC 3986). The URI must have no empty segments, no
+    /// segments `.` and `..`, and no escaped dots, slashes, backslashes and NUL bytes. A path made from such a URI
+    /// therefore stays in its folder.
     ///
     /// The application must not load a skill that is not valid.
     #[must_use]
@@ -157,7 +158,7 @@ impl<'a> SkillFileView<'a> {
 }
 
 view! {
-    /// A page of a folder: the result of `resources/directory/read`.
+    /// A page of the files and folders in a folder: the result of `resources/directory/read`.
     ///
     /// Specification: the extension *Skills*, *Reading directories*.
     DirectoryView with meta

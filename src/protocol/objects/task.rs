@@ -1,4 +1,4 @@
-//! Tasks: status, support of tools, and the members of a task, for both revisions that have tasks.
+//! Tasks: status, task support of tools, and the members of a task, for both revisions that have tasks.
 //!
 //! Specification: 2025-11-25, *Tasks*; the extension *Tasks* of `2026-07-28`.
 

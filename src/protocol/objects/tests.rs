@@ -184,8 +184,8 @@ fn schema_of_a_tool_has_the_type_that_the_revision_requires() {
     use crate::protocol::objects::tool::Tool;
     let both = [Revision::V2025_11_25, Revision::V2026_07_28];
     let object = r#"{"type":"object"}"#;
-    // Each row has a schema of arguments and results, its text in a list of 2025-11-25, and its text as the schema of
-    // results in 2026-07-28. `None` means that the list omits the schema of results.
+    // Each row: a schema, its text in a list of 2025-11-25, and its text as the output schema in 2026-07-28. `None`
+    // means that the list omits the output schema.
     for (schema, old, new) in [
         ("{}", Some(object), "{}"),
         (" { } ", Some(object), "{ }"),

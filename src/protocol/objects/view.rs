@@ -153,7 +153,7 @@ pub(crate) fn whole_number(text: &[u8]) -> Option<u64> {
     if digits.clone().skip(point).any(|digit| *digit != b'0') {
         return None;
     }
-    // With twenty more zeros, any number except 0 exceeds the range of `u64`.
+    // Twenty more zeros suffice: with them, any number except 0 exceeds the range of `u64`.
     let mut digits = digits.chain(&[b'0'; 20]).take(point);
     Some(digits.try_fold(0, append_digit).unwrap_or(u64::MAX))
 }

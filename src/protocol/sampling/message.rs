@@ -35,8 +35,8 @@ impl<'a> SampleMessage<'a> {
         SampleMessage { role: Role::Assistant, content: Content::One(Block::text(text)) }
     }
 
-    /// Creates a message with several content blocks. In revisions before `2025-11-25`, each block becomes a
-    /// separate message, because a message may have only one block.
+    /// Creates a message with several content blocks. In revisions before `2025-11-25`, a message has only one
+    /// block, so each block becomes a separate message.
     #[must_use]
     pub const fn new(role: Role, content: &'a [Block<'a>]) -> SampleMessage<'a> {
         SampleMessage { role, content: Content::Many(content) }

@@ -129,8 +129,8 @@ struct LastVariable<'t, 'u> {
 /// Matches a URI against a template. Returns `None` if the URI does not match. Returns `Some(None)` if the template has
 /// no variable `wanted`. Otherwise returns the byte range of the variable's value in the URI.
 ///
-/// Each value is as short as possible. After a mismatch, the last value grows. The earlier values remain short, because
-/// the last value can contain the same text.
+/// Each value is as short as possible. After a mismatch, only the last value grows. The earlier values need not grow,
+/// because the last value can contain any text that they can contain.
 pub(crate) fn find(template: &str, uri: Chars<'_>, wanted: &str) -> Option<Option<(usize, usize)>> {
     let mut here = Position { rest: uri, at: 0 };
     let mut pattern = template.as_bytes();
@@ -222,7 +222,7 @@ impl<'u> Variable<'u> {
         find_in_bytes(b'%', self.text.as_bytes()).is_none().then_some(self.text)
     }
 
-    /// Returns the decoded bytes. They can be invalid UTF-8.
+    /// Returns the decoded bytes, which can be invalid UTF-8.
     pub fn bytes(self) -> impl Iterator<Item = u8> + Clone + 'u {
         let mut rest = self.text.as_bytes();
         core::iter::from_fn(move || {

@@ -32,7 +32,7 @@ fn template_matches_uris() {
         ("a/{x}/b", &["x"], "a/1/b/b", None),
         ("{x}", &["x"], "", Some(&[""])),
         ("{x}", &["x"], "aZ09-._~", Some(&["aZ09-._~"])),
-        // Characters that a simple value cannot contain.
+        // Characters that the value of a `{name}` cannot contain, and then percent-encoded characters.
         ("a/{x}", &["x"], "a/1/2", None),
         ("a/{x}", &["x"], "a/1?q", None),
         ("a/{x}", &["x"], "a/\u{e9}", None),

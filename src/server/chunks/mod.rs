@@ -67,8 +67,8 @@ const LAST_MEMBERS: &str = r#"],"isError":true,"structuredContent":{}}}"#;
 /// Maximum size of the end of a message: a group of base64, the brackets, the last members, and the newline.
 const RESERVED: usize = r#"AAA="}}"#.len().saturating_add(LAST_MEMBERS.len()).saturating_add(1);
 
-/// Function that advances a chunked response. Only servers with chunked responses link the function. The ticket is one
-/// of these:
+/// Function that advances a chunked response. Only servers with chunked responses link the function. The effect depends
+/// on the ticket:
 ///
 /// - The ticket of a request with an open response: the function completes the response as a failure, and emits
 ///   `Expired`. For a cancellation, the caller then replaces the event.
@@ -76,7 +76,7 @@ const RESERVED: usize = r#"AAA="}}"#.len().saturating_add(LAST_MEMBERS.len()).sa
 ///   end. The caller must then release the request.
 /// - [`Ticket::NONE`]: the function emits `Writable` if the application waits for space and the buffer has space.
 ///
-/// Returns `false` if the function did nothing.
+/// Returns `false` if the function did nothing, such as for a request without a chunked response.
 pub(crate) type ChunkHook = fn(&mut ServerState<'_>, Ticket) -> bool;
 
 fn poll_chunks(state: &mut ServerState<'_>, ended: Ticket) -> bool {
@@ -154,7 +154,7 @@ impl core::fmt::Debug for Chunks<'_> {
 /// Writes a part of a string. Returns the number of bytes taken.
 type WriteChunk<'a> = dyn FnMut(&mut Writer<'_>, &mut ChunkState) -> usize + 'a;
 
-/// Writes the groups of base64 that fit. Returns the number of bytes taken. The remainder of the last group stays in
+/// Writes the groups of base64 that fit. Returns the number of bytes taken. The bytes of an incomplete group stay in
 /// the state.
 fn write_blob(out: &mut Writer<'_>, chunks: &mut ChunkState, bytes: &[u8]) -> usize {
     let mut rest = bytes;
@@ -272,8 +272,8 @@ impl ServerState<'_> {
 
     /// Completes an open response, and releases its request. Returns `false` if the request has no open response.
     ///
-    /// In message mode, the end may not fit. The end then waits for space, without `why`, and `write_queued` releases
-    /// the request.
+    /// In message mode, the end may have to wait for space. The response then gets no `why`, and `write_queued`
+    /// releases the request.
     fn end_chunks(&mut self, ticket: Ticket, failed: bool, why: Option<&dyn WriteText>) -> bool {
         let Some(mut chunks) = self.chunk_state(ticket) else { return false };
         chunks.set(FAILED, failed);
@@ -288,8 +288,8 @@ impl ServerState<'_> {
         true
     }
 
-    /// Writes the end of a response that awaited space. Returns `true` if the caller must now release the request.
-    /// Returns `false` if no end awaits space, or if the end still does not fit.
+    /// Writes the end of a response, if the end awaits space. Returns `true` if the caller must now release the
+    /// request. Returns `false` if no end awaits space, or if the end still does not fit.
     fn write_late_end(&mut self, ticket: Ticket) -> bool {
         let inbound = self.peer.in_flight.inbound(ticket).filter(|inbound| !inbound.is_chunked());
         let Some(chunks) = inbound.and_then(Inbound::chunks) else { return false };
@@ -332,10 +332,11 @@ impl Reply<'_> {
     ///
     /// # Errors
     /// A deferred request stays in flight. [`SendError::Unsupported`]: the request or its revision does not permit this
-    /// content, the request is a member of a batch, or the call has become a [task](crate::server::Tasks::automatic).
-    /// In [message mode](Server::message_mode), this error also means that the transport accepts no
-    /// [pieces](Server::accept_pieces). [`SendError::Full`]: no slot is free, or the id does not fit into the text of a
-    /// slot. [`SendError::Unwritable`]: the transmit buffer has no space for the members around the content.
+    /// content, the request is a member of a batch, or the call has become, or must become, a
+    /// [task](crate::server::Tasks::automatic). In [message mode](Server::message_mode), this error also means that the
+    /// transport accepts no [pieces](Server::accept_pieces). [`SendError::Full`]: no slot is free, or the id does not
+    /// fit into the text of a slot. [`SendError::Unwritable`]: the transmit buffer has no space for the members around
+    /// the content.
     pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, SendError> {
         self.open_chunks(content)
     }
@@ -362,7 +363,7 @@ impl<'a> Call<'a> {
     ///
     /// Outside [message mode](Server::message_mode), the server sends no other message until the response is complete.
     /// The client's requests wait, and methods that send other messages fail with [`Busy`](SendError::Busy). In message
-    /// mode, such as over HTTP, the server also sends other responses before the chunked response is complete. A
+    /// mode, such as over HTTP, the server also sends other messages before the chunked response is complete. A
     /// message that waits for space has precedence over the chunks, and the server takes no chunks while the request of
     /// an event awaits its response. In this mode, several responses may be open. After
     /// [`Event::Writable`](crate::server::Event::Writable), the application continues each open response.

@@ -34,8 +34,8 @@ impl Reply<'_> {
             state.respond_and_close(&pending, Shape::List, &mut |out: &mut Writer<'_>| {
                 let mut listed = |index, out: &mut Writer<'_>| {
                     let is_valid = entry(index, out)?;
-                    // Omit an entry that is too large for any page. Exception: a batch reserves space for its other
-                    // members, so an entry that is too large for this page may fit into a page outside of a batch.
+                    // Omit an entry that is too large for any page, except in a batch: the batch reserves space for
+                    // its other members, so the entry may fit into a page outside of a batch.
                     let is_too_large = is_empty && !has_tail_space(out) && !pending.context.is_batched();
                     let is_listed = is_valid && !is_too_large;
                     is_empty &= !is_listed;
@@ -89,9 +89,9 @@ macro_rules! list {
             ///
             /// `entry` must return the entry at an index, counted from 0, or `None` after the last entry. The method
             /// may call `entry` several times with one index. The page omits an entry that is too large for any page,
-            /// or has raw JSON that is not an object. If a requested position other than 0 has no entry, the response
-            /// is an error (-32602). If the first entry does not fit beside the other responses of a batch, the
-            /// response is an error (-32603). In these three cases, the next event reports a [`ProtocolError`].
+            /// or that has raw JSON that is not an object. If a requested position other than 0 has no entry, the
+            /// response is an error (-32602). If the first entry does not fit beside the other responses of a batch,
+            /// the response is an error (-32603). In these three cases, the next event reports a [`ProtocolError`].
             pub fn $method<'t>(self, entry: impl FnMut(usize) -> Option<$entry<'t>>) {
                 self.parts.reply.$method(entry);
             }
@@ -109,8 +109,8 @@ macro_rules! list {
             /// Responds with a page of entries that the application chooses, such as rows from a database. The cursor
             /// contains `next`, the position of the next page. `None` or 0 means that no page follows.
             ///
-            /// If the page is too large for a response, or an entry is not valid, the response is an error. The next
-            /// event is then a [`ProtocolError`].
+            /// If the page is too large for a response, or an entry has raw JSON that is not an object, the response is
+            /// an error. The next event is then a [`ProtocolError`].
             pub fn $page<'t>(self, entries: impl IntoIterator<Item = $entry<'t>>, next: Option<u32>) {
                 self.parts.reply.$page(entries, next);
             }

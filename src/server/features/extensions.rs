@@ -17,8 +17,8 @@ use crate::server::server_state::ServerState;
 /// The feature *extensions*: extensions of the application, with their methods.
 ///
 /// Each extension has a name with a prefix, such as `com.example/drawings`, and settings. The settings are the JSON
-/// text of an object. The server declares names and settings since `2026-07-28`. A server may have several features of
-/// this type, such as one for each extension.
+/// text of an object. The server declares names and settings to clients of `2026-07-28`. A server may have several
+/// features of this type, such as one for each extension.
 ///
 /// The application handles the methods itself, in all revisions:
 /// [`Event::Request`](crate::server::Event::Request) and [`Event::Notification`](crate::server::Event::Notification).
@@ -88,8 +88,8 @@ impl<'e> Extensions<'e> {
     /// Sets the filter members of `subscriptions/listen` that belong to the extensions (`2026-07-28`).
     ///
     /// The acknowledgment repeats such a member, unless the member has the value `null` or `false`, or does not fit
-    /// into the transmit buffer. [`Listening::filter`](crate::server::Listening::filter) returns the whole filter. The
-    /// server must also have the feature [`Subscriptions`](crate::server::Subscriptions) or
+    /// into the transmit buffer. [`Listening::filter`](crate::server::Listening::filter) returns the whole filter.
+    /// Filter members have no effect without the feature [`Subscriptions`](crate::server::Subscriptions) or
     /// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions).
     #[must_use]
     pub const fn filter_members(mut self, members: &'e [&'e str]) -> Self {

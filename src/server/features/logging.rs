@@ -50,9 +50,9 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`]. [`SendError::NotConnected`]: there
-    /// is no session, or the connection is ending. [`SendError::NotWanted`]: the level is lower than the minimum level
-    /// that the client has set. [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for
-    /// other messages. [`SendError::Unwritable`]: the message exceeds the size limit of a response.
+    /// is no session, or the connection is ending or closed. [`SendError::NotWanted`]: the level is lower than the
+    /// minimum level that the client has set. [`SendError::Busy`]: the transmit buffer has no space, or the space
+    /// is reserved for other messages. [`SendError::Unwritable`]: the message exceeds the size limit of a response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
         self.write_log(level, logger, &mut |out: &mut Writer<'_>| {
             out.display(&text);

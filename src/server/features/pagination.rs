@@ -73,7 +73,7 @@ pub(crate) fn respond_with(
         page = write(out, key, first as usize, &mut |index, out| entry(index, revision, out));
     });
     match received {
-        // Report each split list only once, with its first page.
+        // Report a split list with its first page only, not again with each page.
         Received::Done if first == 0 && page.has_next => request.state.fail(ProtocolError::ListSplit),
         received => received,
     }

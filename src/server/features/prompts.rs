@@ -48,8 +48,8 @@ const LIST: usize = 0;
 const GET: usize = 1;
 
 impl<'t> Prompts<'t> {
-    /// Creates the feature with a static catalog. The server lists the prompts, and refuses unknown prompts and
-    /// missing required arguments.
+    /// Creates the feature with a static catalog. The server lists the prompts, and refuses requests for unknown
+    /// prompts or without required arguments.
     ///
     /// Use this function in constants and statics, where two prompts with the same name do not compile:
     ///

@@ -52,7 +52,8 @@ impl<'a> ReadResource<'a> {
         self.parts.reply.find(&|uri| uri == self.parts.subject)
     }
 
-    /// Returns the first template in a static catalog that matches the URI. Returns `None` if no template matches.
+    /// Returns the first template of a static catalog whose pattern matches the URI. Returns `None` if no template
+    /// matches.
     #[must_use]
     pub fn template(&self) -> Option<&'a ResourceTemplate<'a>> {
         let matches =

@@ -141,7 +141,7 @@ impl<'t> Resources<'t> {
         Ok(self)
     }
 
-    /// Returns the resources and the templates of static catalogs. Empty if the lists are dynamic.
+    /// Returns the resources and the templates of static catalogs. Each slice is empty if its list is dynamic.
     #[cfg(feature = "derive")]
     pub(crate) fn entries(&self) -> (&'t [Resource<'t>], &'t [ResourceTemplate<'t>]) {
         (self.catalog.fixed, self.templates.fixed)

@@ -16,7 +16,7 @@ pub(crate) fn read_directory(skills: &[Skill<'_>], request: &mut Request<'_, '_>
     let Some(directory) = find_directory(skills, uri) else {
         return not_found(request, uri);
     };
-    // One iterator serves consecutive indices, so that a page takes one pass over the children.
+    // Keep one iterator for consecutive indices: a new iterator for each entry would visit earlier children again.
     let (mut children, mut next) = (directory.children(), 0usize);
     pagination::respond_with(request, Shape::Result, "resources", None, &mut |index, _, out| {
         if index < next {

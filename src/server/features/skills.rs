@@ -93,9 +93,9 @@ impl<'t> Skills<'t> {
     /// ```
     ///
     /// # Panics
-    /// A skill breaks a rule of [`InvalidSkill`], or two skills have the same URI. At run time, use
-    /// [`try_new`](Skills::try_new). Exception: [`Server::new`](crate::Server::new) checks the rules about the feature
-    /// `Resources`, `directoryRead`, and frontmatter in JSON.
+    /// A skill breaks a rule of [`InvalidSkill`], or two skills have the same URI. Exception:
+    /// [`Server::new`](crate::Server::new) checks the rules about the feature `Resources`, `directoryRead`, and
+    /// frontmatter in JSON. At run time, use [`try_new`](Skills::try_new).
     #[must_use]
     #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
     pub const fn new(catalog: &'t [Skill<'t>]) -> Skills<'t> {

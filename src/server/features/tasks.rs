@@ -40,7 +40,7 @@ use crate::time::Millis;
 /// Tasks differ between the revisions:
 ///
 /// - `2025-11-25`: the client requests a task, and the response must then be a task. If a tool of a static catalog does
-///   not [support](crate::server::Tool::task_support) tasks, the server refuses the call.
+///   not [support](crate::server::Tool::task_support) tasks, the server refuses calls that request a task.
 /// - `2026-07-28`: the client declares the extension, and the server decides which calls become tasks.
 ///
 /// A client of one revision cannot access the tasks of the other revision.
@@ -79,8 +79,8 @@ impl Tasks {
     ///   becomes a task immediately. If the application responds with a result without deferral, the server responds
     ///   with a task, and ends the task with this result immediately. If the application responds with a JSON-RPC error
     ///   without deferral, the server creates no task, and sends the error as the response to the call. If the table
-    ///   has no free slot, the server removes the automatic task that ended first, preferably of the same user. If no
-    ///   automatic task has ended, the application gets no `Call`: the server refuses the call, and reports
+    ///   has no free slot, the server removes the automatic task that ended first, preferably of the same user. If the
+    ///   server can remove no task, the application gets no `Call`: the server refuses the call, and reports
     ///   [`TooManyInFlight`](crate::ProtocolError::TooManyInFlight).
     ///
     /// As a task, a call sends no progress, no log messages and no requests to the client, and has no

@@ -52,10 +52,10 @@ const fn invalid_annotation(catalog: &[Tool<'_>]) -> Option<(usize, InvalidToolH
     None
 }
 
-/// Returns the hook for the streamed arguments of a catalog, if there are any.
+/// Returns the hook for the streamed arguments of a catalog. Returns `None` if no tool has a streamed argument.
 ///
 /// # Errors
-/// The index of the first tool whose input schema does not declare the streamed argument as a string.
+/// The index of the first tool whose input schema does not declare its streamed argument as a string.
 const fn argument_hook(catalog: &[Tool<'_>]) -> Result<Option<ArgumentHook>, usize> {
     let invalid = position!(catalog, |tool, index| matches!(
         tool.streamed,
@@ -111,7 +111,7 @@ impl<'t> Tools<'t> {
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two tools have the same name. [`ConfigError::InvalidToolHeader`]: an annotation
     /// `x-mcp-header` is invalid. [`ConfigError::InvalidStreamedArgument`]: the input schema of a tool does not declare
-    /// the [streamed](Tool::streamed) argument as a string.
+    /// its [streamed](Tool::streamed) argument as a string.
     pub const fn try_new(catalog: &'t [Tool<'t>]) -> Result<Tools<'t>, ConfigError> {
         match (duplicate(catalog), invalid_annotation(catalog), argument_hook(catalog)) {
             (Some(entry), _, _) => Err(ConfigError::DuplicateName { entry }),

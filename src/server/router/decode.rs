@@ -82,8 +82,8 @@ impl Scalar {
         }
     }
 
-    /// Writes a text as JSON of this type. A text that is not of this type stays a string, which the decoder refuses.
-    /// `short` is the text, or `None` if the text has more than `SHORT` bytes.
+    /// Writes a text as JSON of this type. If this type is not `Text`, a text that is too long or of another type stays
+    /// a string, which the decoder refuses. `short` is the text, or `None` if the text has more than `SHORT` bytes.
     fn write(self, out: &mut Writer<'_>, text: &dyn WriteText, short: Option<&str>) {
         let kind = match self {
             Scalar::Text => return out.display(text),

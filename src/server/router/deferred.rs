@@ -8,7 +8,7 @@ use crate::server::features::read_resource::ReadResource;
 use crate::server::input_required::InputResponses;
 use crate::server::reply::Reply;
 
-/// A context of handlers that run outside of the event loop. Clones share the state.
+/// A context of handlers that run outside of the event loop. Clones share the application's state.
 ///
 /// The adapters for hosts implement this trait. The attributes of functions, such as [`tool`](macro@crate::tool), use
 /// the trait for `async` functions, and for functions that run on a worker thread.
@@ -31,9 +31,9 @@ pub trait HostContext: Clone + Send + Sync + 'static {
 
 /// A server that runs handlers of requests `Q` on worker threads. `R` is the deferred request.
 pub trait RunBlocking<Q, R> {
-    /// Defers the request, and runs the handler on a worker thread. The handler returns a function. This function then
-    /// responds to the request through the [`Reply`]. Its second argument is the set of capabilities that the handler
-    /// needs and the client lacks.
+    /// Defers the request, and runs the handler on a worker thread. The handler returns a function. Unless the handler
+    /// requires input, this function then responds to the request through the [`Reply`]. The function also gets the set
+    /// of capabilities that the handler needs and the client lacks.
     fn run_blocking<T: FnOnce(Reply<'_>, ClientCapabilities) + Send + 'static>(
         &self,
         request: Q,
@@ -47,9 +47,9 @@ pub trait RunBlocking<Q, R> {
     note = "an `async` handler needs an adapter with an async runtime, such as `mcp_proto_tokio`"
 )]
 pub trait RunAsync<Q, R> {
-    /// Defers the request, and runs the future of the handler as a task. The future returns a function. This function
-    /// then responds to the request through the [`Reply`]. Its second argument is the set of capabilities that the
-    /// handler needs and the client lacks.
+    /// Defers the request, and runs the future of the handler as a task. The future returns a function. Unless the
+    /// handler requires input, this function then responds to the request through the [`Reply`]. The function also gets
+    /// the set of capabilities that the handler needs and the client lacks.
     ///
     /// If `observes_cancellation` is `false`, a cancellation of the request drops the future.
     fn run_async<F>(

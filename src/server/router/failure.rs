@@ -25,10 +25,10 @@ use crate::server::reply::Reply;
     note = "the error is a text or a `server::Failure`, into which `?` converts every error that implements `Display`"
 )]
 pub trait HandlerError {
-    /// Responds to a tool call.
+    /// Responds to a tool call with this error.
     fn fail(self, reply: Reply<'_>);
 
-    /// Responds to any other request.
+    /// Responds to any other request with this error.
     fn refuse(self, reply: Reply<'_>);
 
     /// Returns the text of the error. Returns `None` for a [`Failure`] with a code of its own or a missing capability.

@@ -34,7 +34,8 @@ pub trait IntoResourceResult {
     /// Responds with this value to a request to read a resource.
     fn respond(self, request: ReadResource<'_>);
 
-    /// Returns the text of an error. Returns `None` for a value, and for an error without a [text](HandlerError::text).
+    /// Returns the text of the error. Returns `None` if this value is not an error, or is an error without a
+    /// [text](HandlerError::text).
     #[doc(hidden)]
     fn failure(&self) -> Option<&dyn WriteText> {
         None

@@ -44,7 +44,8 @@ pub trait IntoToolResult {
     /// Responds to a tool call with this value.
     fn respond(self, reply: Reply<'_>);
 
-    /// Returns the text of an error. Returns `None` for a value, and for an error without a [text](HandlerError::text).
+    /// Returns the text of the error. Returns `None` if this value is not an error, or is an error without a
+    /// [text](HandlerError::text).
     #[doc(hidden)]
     fn failure(&self) -> Option<&dyn WriteText> {
         None
@@ -80,12 +81,13 @@ impl<T: IntoToolResult, E: HandlerError> IntoToolResult for Result<T, E> {
     }
 }
 
-/// Structured content as the result of a tool, with a text copy. The schema of `T` is the output schema of the tool.
+/// A value as JSON: the structured content of a tool, with a text copy, or the contents of a resource.
 ///
-/// `T` derives [`Schema`](macro@crate::Schema), or [`ToolArguments`](macro@crate::ToolArguments) if `T` is also a part
-/// of arguments. The schema of `T` must describe an object, because the specification requires an object up to
-/// `2025-11-25`. Otherwise `Structured<T>` as the return type is a compile error. In debug builds with the feature
-/// `std`, a value that does not match its schema becomes a failure that names the invalid member.
+/// For a tool, `T` derives [`Schema`](macro@crate::Schema), or [`ToolArguments`](macro@crate::ToolArguments) if `T` is
+/// also a part of arguments. The schema of `T` is the output schema of the tool. The schema must describe an object,
+/// because the specification requires an object up to `2025-11-25`. With any other schema, the tool does not compile.
+/// In debug builds with the features `std` and `derive`, a value that does not match its schema becomes a failure that
+/// names the invalid member.
 ///
 /// ```
 /// use mcp_proto::server::{Router, Structured};
@@ -152,7 +154,7 @@ impl<F: FnOnce(&mut ToolResult<'_, '_>)> IntoToolResult for Content<F> {
 }
 
 impl Tool<'_> {
-    /// Sets the output schema of a handler's return type, if the type has one.
+    /// Sets the output schema to the schema of the handler's return type `T`, if `T` has one.
     #[must_use]
     #[allow(unused_mut, reason = "without `std` nothing is generated")]
     pub const fn result_of<T: IntoToolResult>(mut self) -> Self {

@@ -136,7 +136,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
     ///
     /// The list contains [`tools`](Router::tools), [`prompts`](Router::prompts) and [`resources`](Router::resources) if
     /// they have entries. The list contains [`Completion`](crate::server::Completion) if a function completes an
-    /// argument, or if an argument of a prompt is an enumeration or has suggested values.
+    /// argument or a variable, or if an argument of a prompt is an enumeration or has suggested values.
     ///
     /// If the server has further features, list all features in the configuration:
     ///
@@ -197,7 +197,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
 
     /// Passes a call to the handler of its tool, which responds.
     ///
-    /// Refuses a call as an unknown tool (-32602) if the router does not have the tool.
+    /// If the router does not have the tool, refuses the call with the error for an unknown tool (-32602).
     pub fn call(&self, context: &mut C, call: Call<'_>) {
         match self.handler(call.name()) {
             Some(handler) => handler(context, call),

@@ -1,7 +1,7 @@
 //! Tables that the macro `router!` builds at compile time from functions with attributes.
 //!
-//! The attribute of a function generates an [`Entry`] for the lists, and a [`Handler`]. For each kind of function, this
-//! module collects the entries in one table, and the handlers in another. Only the tables are part of the program.
+//! The attribute of a function generates an [`Entry`] and a [`Handler`]. For each kind of function, this module
+//! collects the entries in one table, and the handlers in another. Only the tables are part of the program.
 #![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
 // The code runs only at compile time, so an invalid index or an overflow is a compile error.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
@@ -45,7 +45,7 @@ pub enum Entry<'t> {
     Template(ResourceTemplate<'t>),
     /// `#[complete]`: the argument of a prompt, or the variable of a template.
     Completion(Completed<'t>),
-    /// An attribute that is a compile error.
+    /// A function whose attribute causes a compile error.
     Refused,
 }
 

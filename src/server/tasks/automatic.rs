@@ -1,8 +1,9 @@
 //! Automatic tasks: a deferred call whose response takes long becomes a task.
 //!
-//! In `2026-07-28`, when the application defers a call that may become a task, the server reserves a slot of the table.
-//! After the configured time, the server responds to the call with the task. The slot of the call in the table of
-//! requests is then free. The ticket of the call remains valid, because the slot of the task stores this ticket.
+//! In `2026-07-28`, when the application defers a call that may become a task, the server reserves a slot of the task
+//! table, if one is free. After the configured time, the server responds to the call with the task. The slot of the
+//! call in the table of requests is then free. The ticket of the call remains valid, because the slot of the task
+//! stores this ticket.
 //!
 //! In `2025-11-25`, a call for which the client requests a task becomes a task when the application defers the call. If
 //! the application responds with a result without deferral, the call becomes a task that ends immediately.

@@ -18,9 +18,9 @@ impl<'a> Call<'a> {
     /// Returns whether the client accepts a task as the response to the call. The result does not depend on free slots
     /// in the table.
     ///
-    /// In `2025-11-25` the client requests a task, and the server must then respond with a task. Without [automatic
-    /// tasks](crate::server::Tasks::automatic), the application must therefore call [`into_task`](Call::into_task). In
-    /// `2026-07-28` the client declares the extension, and the server decides.
+    /// In `2025-11-25`, the client accepts a task if it requests one. The server must then respond with a task, so
+    /// without [automatic tasks](crate::server::Tasks::automatic) the application must call
+    /// [`into_task`](Call::into_task). In `2026-07-28` the client declares the extension, and the server decides.
     #[must_use]
     pub fn can_become_task(&self) -> bool {
         self.task_request().is_some()

@@ -61,7 +61,8 @@ pub(crate) struct TaskHooks {
     /// must have reserved the space.
     pub(crate) write_cancelled: fn(&mut ServerState<'_>, Ticket, u64, Routing),
 
-    /// Registers the tasks of a subscription, from an array of ids. Omits tasks to which the client has no access.
+    /// Registers the tasks of a subscription, from an array of ids. Omits tasks to which the client has no access, and
+    /// tasks for which the registry has no space.
     pub(crate) register_tasks: fn(&mut Request<'_, '_>, Ticket, Json<'_>),
 
     /// Writes the member `taskIds` of an acknowledgment. Omits tasks that do not fit, and removes these tasks from the

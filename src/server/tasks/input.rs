@@ -123,7 +123,7 @@ pub(crate) fn accept(
 /// Space for a status message that the application sets after the input request.
 const MESSAGE_SPACE: usize = r#","statusMessage":"""#.len().saturating_add(LONGEST_MESSAGE);
 
-/// Length of a task's ticket before the key, in the text of a request.
+/// Length of the task's ticket, which precedes the key in the text of an outbound request.
 const LINK: usize = 6;
 
 /// Handles the end of an outbound request if the request is an input request of a task. Returns `None` for any other

@@ -96,11 +96,11 @@ impl Task<'_> {
     /// Sends progress if the call has a progress token (`2025-11-25`). The value must grow each time.
     ///
     /// # Errors
-    /// [`SendError::NotWanted`]: the revision has no progress of tasks, the call has no progress token, or `progress`
-    /// has not grown. [`SendError::NotConnected`], in three cases: the client has not completed the handshake of the
-    /// task's revision; the session of the task has ended, and no client waits for the result; the grace period of an
-    /// ending connection has expired. [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved
-    /// for other messages. [`SendError::Unwritable`]: the message is too large.
+    /// [`SendError::NotWanted`]: the revision has no progress of tasks, the slot does not store a progress token of the
+    /// call, or `progress` has not grown. [`SendError::NotConnected`], in three cases: the client has not completed the
+    /// handshake of the task's revision; the session of the task has ended, and no client waits for the result; the
+    /// grace period of an ending connection has expired. [`SendError::Busy`]: the transmit buffer has no space, or the
+    /// space is reserved for other messages. [`SendError::Unwritable`]: the message is too large.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,
@@ -117,8 +117,8 @@ impl Task<'_> {
     /// each input request of a task, even after a response.
     ///
     /// In `2026-07-28` the client gets the input request with the task, and the text of the slot stores the input
-    /// request. In `2025-11-25` the server sends a request, which takes a slot of [`Server::in_flight`]. If a session
-    /// of the user waits for the result, that session gets the request. Otherwise the session of the task gets the
+    /// request. In `2025-11-25` the server sends a request, which takes a slot of [`Server::in_flight`]. If a client
+    /// waits for the result, the session of this client gets the request. Otherwise the session of the task gets the
     /// request. If the slot cannot store the key beside the status message, the server deletes the status message when
     /// the response arrives.
     ///

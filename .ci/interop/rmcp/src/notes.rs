@@ -18,7 +18,7 @@ struct Notes {
     database: Mutex<Connection>,
     /// The URIs that the client has subscribed to, if it is a client of the handshake era.
     subscribed: Mutex<HashSet<String>>,
-    /// The channel that carries changes to the subscriptions of the stateless era.
+    /// The channel through which the subscriptions of the stateless era receive changes.
     changes: broadcast::Sender<Change>,
 }
 

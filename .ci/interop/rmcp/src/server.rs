@@ -54,7 +54,7 @@ fn said(text: impl Into<String>) -> Result<CallToolResponse, ErrorData> {
     Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
 }
 
-/// Returns the input request of a tool `ask_…`, or `None` for any other name.
+/// Returns the input request of one of the four tools `ask_…`, or `None` for any other name.
 fn question(tool: &str) -> Option<Value> {
     let name = json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
     Some(match tool {
@@ -76,8 +76,8 @@ fn question(tool: &str) -> Option<Value> {
 }
 
 /// Requests input from the client, and responds with the client's answer as text. Up to 2025-11-25, the server sends a
-/// request. Since 2026-07-28, it responds with an input-required result, and the client repeats the call with the
-/// answer.
+/// request. Since 2026-07-28, the server responds with an input-required result, and the client repeats the call with
+/// the answer.
 async fn ask(
     tool: &str,
     question: Value,

@@ -68,7 +68,7 @@ struct Machines<'a, 'b, P, const N: usize> {
     server: &'a mut Server<'b>,
     wakers: [Option<Waker>; N],
     /// Number of changes, wrapping. A woken future compares this number with the number at its last check. If the
-    /// numbers are equal, the wake was not for this future. Futures that are joined in one task have the same waker.
+    /// numbers are equal, no change has woken this future: futures that are joined in one task have the same waker.
     change: u32,
     /// Whether the core server was closed when [`advance`](HttpShared::advance) last polled it.
     is_closed: bool,
@@ -146,7 +146,8 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
 
     /// Waits until the core server has an event, and returns `true`. Returns `false` if the core server is closed.
     ///
-    /// One task must call this method in a loop, because no other method polls the servers.
+    /// One task must call this method in a loop, because [`HttpPump::serve`] polls the servers only after the client
+    /// has ended its output.
     pub async fn event<T: Timer>(&self, timer: &mut T) -> bool {
         loop {
             let deadline = match self.advance(timer.now()) {
@@ -171,7 +172,8 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
         .await;
     }
 
-    /// Returns whether the core server was closed when [`event`](HttpShared::event) last polled it.
+    /// Returns whether the core server was closed at the last poll by [`event`](HttpShared::event) or
+    /// [`HttpPump::serve`].
     ///
     /// Exchanges of a closed server get no further output. When the server closes, all tasks are woken. The function
     /// that is passed to [`wait_for`](HttpShared::wait_for) may call this method. Inside the function that is passed to

@@ -13,7 +13,8 @@ impl HttpPump<'_> {
     /// Never returns [`HttpStatus::Moved`]. Returns [`HttpStatus::Idle`] if the connection waits for a response or for
     /// the rest of a response, for example because the caller has deferred the call. Also returns `Idle` if a read or
     /// flush of the driver ended with [`ErrorKind::TimedOut`]. After a write that timed out, the pump reads if the
-    /// connection takes input, and otherwise returns `Idle`. The next call repeats the write or flush.
+    /// connection takes input, and otherwise returns `Idle`. The pump repeats the write or flush after this
+    /// read, or in the next call.
     ///
     /// After [`HttpStatus::Closing`], the caller must shut down the output of the socket, and call this method again.
     /// The method then drops input. It returns `Closing` again when a read times out, and [`HttpStatus::Closed`] when

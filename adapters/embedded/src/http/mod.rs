@@ -18,7 +18,7 @@ const READ_BUFFER_SIZE: usize = 64;
 
 /// Moves bytes between one HTTP/1.1 connection and the [`HttpServer`] that all connections share.
 ///
-/// The `HttpServer` exchanges messages with a [`Server`], the core server, which handles the protocol and has the
+/// The `HttpServer` exchanges messages with a [`Server`], the core server, which handles the protocol and emits the
 /// events. The pump contains a 64-byte buffer, has no type parameters, and needs no heap. Each socket has a pump of its
 /// own. A main loop takes a [`step`](HttpPump::step) for each socket, and then polls the `HttpServer`:
 ///
@@ -100,13 +100,13 @@ pub enum HttpStatus {
     /// deadline of the servers.
     Idle(Option<Millis>),
     /// All output was written. The caller must shut down the output of the socket, and take further steps until a step
-    /// returns `Closed`, at the deadline at the latest. These steps drop input. Without them, unread input would reset
-    /// the connection, and the client could lose the response.
+    /// returns `Closed`, which happens at the deadline at the latest. These steps drop input, because unread input
+    /// would reset the connection, and the client could lose the response.
     ///
     /// After [`HttpPump::serve`], the caller drops the input itself.
     Closing(Option<Millis>),
     /// The connection or the core server is closed. The caller closes the socket, and calls
-    /// [`HttpPump::new_connection`], except after [`HttpPump::serve`], which makes this call itself.
+    /// [`HttpPump::new_connection`]. After [`HttpPump::serve`], this call is not needed.
     Closed,
 }
 

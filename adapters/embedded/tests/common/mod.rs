@@ -249,8 +249,8 @@ impl Timer for TestClock<'_> {
     }
 }
 
-/// Polls a future at most `times` times. Returns `None` if the future is still pending. Then drops the future, unless
-/// the caller has passed only a pinned reference.
+/// Polls a future at most `times` times. Returns `None` if the future is still pending. In both cases, the future is
+/// then dropped, unless the caller has passed only a pinned reference.
 pub(crate) fn poll<T>(future: impl Future<Output = T>, times: u32) -> Option<T> {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());

@@ -11,9 +11,9 @@ use super::line::Line;
 /// The bounds of a model.
 #[derive(Clone, Copy)]
 struct Bounds {
-    /// The number of bytes that each link sends.
+    /// The maximum number of bytes that each link sends.
     sent: [usize; 2],
-    /// The number of restarts of the second link.
+    /// The maximum number of restarts of the second link.
     restarts: u32,
     /// The maximum number of frames on a wire.
     in_transit: usize,

@@ -19,7 +19,7 @@ fn encoded(frame: Frame<'_>) -> Vec<u8> {
 fn frames_are_encoded_as_documented() {
     let hello = Frame::Hello { sender: 0x1234, receiver: 0 };
     let data = Frame::Data { seq: 7, ack: 0, payload: b"hi" };
-    // The code of COBS is the distance to the next zero.
+    // Each code byte of COBS is the distance to the next zero.
     assert_eq!(encoded(hello), [0, 4, 248, 52, 18, 1, 3, 18, 238, 0]);
     assert_eq!(encoded(data), [0, 3, 249, 7, 5, 104, 105, 223, 27, 0]);
     assert_eq!(encoded(Frame::Ack { ack: 255 }), [0, 5, 250, 255, 213, 170, 0]);
@@ -116,7 +116,7 @@ fn damaged_frames_are_not_text() {
     for at in 0..frame.len() {
         let mut damaged = frame.clone();
         damaged[at] ^= 0x10;
-        // The byte at this position is the kind. Only the kind guarantees that a frame does not count as text.
+        // Byte 2 is the kind. Only the kind guarantees that a frame does not count as text.
         if at != 2 {
             assert_eq!(text_in(&damaged, 10), b"", "byte {at}");
         }

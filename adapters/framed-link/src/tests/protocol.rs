@@ -203,7 +203,7 @@ fn ends_in_different_sessions_begin_a_common_one() {
         space[..len].to_vec()
     };
     let mut line = Line::new([1, 2]);
-    // The first end answers the second one. Then an old hello of the second one arrives again.
+    // The first end answers the second one. Then a late hello arrives, from when the second end had the number 9.
     line.links[0].input(&hello(2, 0), line.now, |_| {});
     line.write(0);
     line.links[0].input(&hello(9, 1), line.now, |_| {});

@@ -27,7 +27,7 @@ use crate::signal::lock;
 /// The server does not store the input between two runs: the client sends all earlier input again, in the member
 /// `requestState` of the request. So this input is as untrusted as any response of a client.
 ///
-/// If the client did not declare the capability, [`request`](Ask::request) returns
+/// If the client did not declare a capability that the input needs, [`request`](Ask::request) returns
 /// [`RequestError::MissingCapability`]. The handler may continue without the input. If the handler fails with the text
 /// of this error instead, for example with `?`, the response of `2026-07-28` is the error -32021, which names the
 /// capability.
@@ -90,7 +90,7 @@ impl FromRequest<HandlerRequest> for Ask {
 pub struct ReceivedInput {
     /// Whether the response may require more input.
     can_require: bool,
-    /// The JSON texts of the responses, in the order of the requests.
+    /// The JSON texts of the client's responses, in the order of the handler's input requests.
     responses: Vec<String>,
 }
 
@@ -145,8 +145,8 @@ fn key(index: usize) -> String {
 #[derive(Debug)]
 pub(crate) struct InputState {
     received: ReceivedInput,
-    /// The number of input requests in this run that the client supports. Counted only if the response to this request
-    /// may require input (`2026-07-28`).
+    /// The number of input requests in this run that the client supports. Counted only if the server's response may
+    /// require input (`2026-07-28`).
     requested: usize,
     required: Option<EncodedInput>,
     /// The capabilities that the last unsupported request of this run needs and the client lacks.
@@ -207,7 +207,7 @@ impl InputState {
 pub(crate) struct RequiredInput {
     key: String,
     input: EncodedInput,
-    /// The responses to the earlier requests: the JSON text of an array.
+    /// The client's responses to the earlier input requests: the JSON text of an array.
     state: String,
 }
 

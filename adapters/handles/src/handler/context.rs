@@ -58,7 +58,8 @@ impl<S: fmt::Debug, H> fmt::Debug for Context<S, H> {
     }
 }
 
-/// Returns an event handler that passes each request to its handler. `state` is a value or an `Arc`.
+/// Returns an event handler that passes each request to its handler. `state` is the state of the application, or an
+/// `Arc` of the state.
 ///
 /// If the router does not have the requested tool, prompt or resource, the event handler refuses the request with an
 /// error that says so. The event handler drops other events. The server responds to a dropped request with an error. An

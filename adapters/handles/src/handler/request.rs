@@ -29,8 +29,8 @@ impl HandlerRequest {
     /// [`RequestError::InputRequired`](crate::RequestError::InputRequired). If the call has become a task since then,
     /// sends a failure instead.
     ///
-    /// Otherwise calls `respond`, which writes the handler's response. `respond` also gets the capabilities that the
-    /// handler needs and the client lacks.
+    /// If no input is required, calls `respond`, which writes the handler's response. `respond` also gets the
+    /// capabilities that the handler needs and the client lacks.
     pub fn respond(
         self,
         responder: Responder,

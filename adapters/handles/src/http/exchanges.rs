@@ -25,7 +25,7 @@ use crate::http_failure::HttpFailure;
 const MAX_EXCHANGES: usize = u16::MAX as usize;
 /// Number of exchanges besides those of requests in flight: for responses, notifications, and the session's stream.
 const SPARE_EXCHANGES: usize = 64;
-/// Time after the end of a session in which the server may refuse further requests of the session.
+/// Maximum time for which the end of a session waits for the refusals of other requests.
 const REFUSAL_TIME: Millis = Millis(1_000);
 /// Memory for the tool parameters that the client sends as header fields, in bytes.
 const TOOL_HEADERS: usize = 1024 * 1024;
@@ -52,8 +52,8 @@ pub struct HttpExchanges {
     failure: Option<HttpFailure>,
     /// Whether the server has ended the session, and [`receive`](HttpExchanges::receive) has not reported the end yet.
     is_lost: bool,
-    /// The time until which the end of the session waits for the refusals of other requests, so that they can be
-    /// repeated, too. `None` before the wait.
+    /// The time until which the end of the session waits for the refusals of other requests. Refused requests can be
+    /// repeated. `None` before the wait.
     lost_until: Option<Millis>,
 }
 
@@ -96,7 +96,8 @@ pub enum HttpPart {
 pub enum HttpReceived<'m> {
     /// A message of this stream.
     Message(&'m [u8], StreamId),
-    /// The end of a stream, and the failure of its request, if there is one. A request without a response has failed.
+    /// The end of a stream, and the failure of its request, if there is one. If the request has no response, it has
+    /// failed.
     Closed(StreamId, Option<HttpFailure>),
     /// The end of the session.
     SessionLost,
@@ -154,8 +155,8 @@ impl HttpExchanges {
         self
     }
 
-    /// Moves one message between the client and the server, or handles one report. `next` returns the next report of
-    /// the HTTP library.
+    /// Sends one message of the client, begins one [due](HttpExchanges::send_due) request, or handles one report.
+    /// `next` returns the next report of the HTTP library.
     ///
     /// Returns the action for the owner. Returns `None` if there is nothing to do, or the client is not ready to
     /// receive.
@@ -235,7 +236,8 @@ impl HttpExchanges {
         Some(self.request(exchange, None))
     }
 
-    /// Returns the time at which to call [`send_due`](HttpExchanges::send_due), or `None` if nothing waits for a time.
+    /// Returns the time at which to call [`step`](HttpExchanges::step), or [`send_due`](HttpExchanges::send_due) and
+    /// [`receive`](HttpExchanges::receive). Returns `None` if nothing waits for a time.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Millis> {
         self.http.next_deadline().into_iter().chain(self.lost_until).min()
@@ -275,9 +277,9 @@ impl HttpExchanges {
         HttpAction::Abort(exchange)
     }
 
-    /// Passes the next message or end to `take`, if the next report contains one. `next` returns the next report of
-    /// the HTTP library. Call `receive` only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns
-    /// `true`.
+    /// Passes the next message or end to `take`, or handles a report that contains neither. `next` returns the next
+    /// report of the HTTP library. Call `receive` only while [`Receive::is_ready`](mcp_proto::Receive::is_ready)
+    /// returns `true`.
     ///
     /// Returns the action for the owner, or `None` if there is nothing to receive.
     pub fn receive(

@@ -33,8 +33,8 @@ impl SentResponses {
         }
     }
 
-    /// Replaces the response that this exchange sends with an error. Does nothing if the exchange sends no response, or
-    /// if the server has accepted the response.
+    /// Queues an error in place of the response that this exchange sends. Does nothing if the exchange sends no
+    /// response, or if the server has accepted the response.
     pub(super) fn refuse(&mut self, exchange: ExchangeId, failure: &HttpFailure) {
         let Some(id) = self.sent.remove(&exchange) else { return };
         let reason = failure.status.map_or_else(String::new, |status| format!(" (status {status})"));

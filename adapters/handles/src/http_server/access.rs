@@ -76,7 +76,7 @@ impl<'a> HttpAccess<'a> {
     /// challenge.
     ///
     /// Each session belongs to the user of a token. The number of the user is the position of the token in `tokens`,
-    /// from 1 on. The comparison takes the same time for all tokens of the same length: see
+    /// counted from 1. The comparison takes the same time for all tokens of the same length: see
     /// [`RequestHead::bearer_user`]. An empty token is never accepted.
     /// `bearer` replaces an earlier [`authorize`](HttpAccess::authorize).
     #[must_use]

@@ -51,7 +51,7 @@ impl<'i> HttpMachines<'i> {
     /// `on_output` for each exchange with new output.
     ///
     /// A panic of the handler or of a hook fails only the request of its event, with an error response (-32603). The
-    /// panic does not unwind through the caller, because that request may belong to another connection.
+    /// panic does not unwind through the caller, because the caller may serve another connection than that request's.
     pub fn run(
         &mut self,
         commands: &ServerShared,
@@ -69,8 +69,9 @@ impl<'i> HttpMachines<'i> {
                     if catch_unwind(AssertUnwindSafe(handle)).is_err() {
                         commands.drop_record();
                     }
-                    // The handler may have worked for long. With the current time, the server extends the timeout of
-                    // a request to the client if the timeout has expired meanwhile: the response may be unread.
+                    // The handler may have worked for long. If the timeout of a request to the client has expired
+                    // meanwhile, its response may be unread. The next `poll` then extends the timeout, but only if
+                    // `poll` gets the current time.
                     now = commands.now();
                 }
                 Step::Output(exchange) => on_output(exchange),
@@ -92,9 +93,9 @@ impl<'i> HttpMachines<'i> {
 
     /// Moves output of an exchange to the end of `bytes`, until `bytes` has `limit` bytes or more, or no output is
     /// left. Before the first call, the caller must get the head from [`HttpServer::output`]. Returns `true` if no
-    /// more output follows: the response is complete, or its exchange has ended before.
+    /// more output follows: the response is complete, or the exchange has ended.
     ///
-    /// Call [`run`](HttpMachines::run) afterwards, because other exchanges may wait for the memory.
+    /// Call [`run`](HttpMachines::run) afterwards, because other exchanges may wait for the freed memory.
     pub fn take_output(
         &mut self,
         exchange: ExchangeId,

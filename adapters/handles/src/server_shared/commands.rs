@@ -6,8 +6,8 @@ use super::{MAX_QUEUED_COMMANDS, ServerShared, Sessions, State};
 use crate::server_command::{Delivery, ServerCommand};
 
 impl ServerShared {
-    /// Applies queued commands until one must wait, for example for space in the transmit buffer. Returns whether a
-    /// command was applied, at least in part.
+    /// Applies queued commands until one is blocked, for example by a full transmit buffer. Returns whether a command
+    /// was applied, at least in part.
     pub(super) fn apply_commands(&self, server: &mut Server<'_>, sessions: &mut dyn Sessions) -> bool {
         let (mut is_new, mut paused) = (false, Vec::new());
         // The number of iterations is fixed, so that a fast sender cannot starve the event loop. Later commands wake
@@ -27,7 +27,7 @@ impl ServerShared {
                     paused.push(command);
                 }
                 Delivery::Blocked => {
-                    // The command waits for other messages, so it must not stay in front of the open response's chunks.
+                    // The command may wait for the end of the open response, so queue it behind that response's chunks.
                     command.is_urgent = false;
                     if !self.state.with(|state| state.put_back(command)) {
                         break;

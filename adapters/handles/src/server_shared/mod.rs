@@ -113,7 +113,7 @@ impl PendingChanges {
         }
     }
 
-    /// Notifies the clients of all changes. Returns whether there was a change.
+    /// Reports all changes to the clients. Returns whether there was a change.
     fn notify(self, server: &mut Server<'_>, sessions: &mut dyn Sessions) -> bool {
         let is_new = !self.lists.is_empty() || !self.resources.is_empty();
         self.lists.into_iter().for_each(|list| sessions.changed(server, list));
@@ -169,7 +169,7 @@ impl ServerShared {
     }
 
     /// Like [`new`](ServerShared::new), for a transport with many sessions, such as HTTP. The thread of the event loop
-    /// is unknown.
+    /// is unknown until [`set_owner`](ServerShared::set_owner) is called.
     ///
     /// Except for change notifications, a message to a client must then belong to a request, because only the request
     /// identifies the client. So [`request`](ServerShared::request) fails, and other notifications that belong to no
@@ -205,8 +205,8 @@ impl ServerShared {
         })
     }
 
-    /// Sets the thread that runs the event loop now, if several threads run the event loop in turn. `None` means that
-    /// the thread is unknown.
+    /// Sets the thread that runs the event loop now. `None` means that the thread is unknown. If several threads run
+    /// the event loop in turn, call this method at each change.
     pub fn set_owner(&self, owner: Option<ThreadId>) {
         *lock(&self.owner) = owner;
     }
@@ -329,7 +329,7 @@ impl ServerShared {
         (self.wake)();
     }
 
-    /// Returns whether the connection must end, although responses are unsent.
+    /// Returns whether the connection must end, even if responses are unsent.
     ///
     /// Returns `true` from two seconds after the end of a [`shutdown`](ServerShared::shutdown)'s time limit. Returns
     /// `false` if no limit is set. A connection lasts that long only if the client does not read its responses.
@@ -430,8 +430,8 @@ impl std::fmt::Debug for ServerShared {
 
 /// A permit that counts as one running request.
 ///
-/// The responder drops the permit just before it queues the response. A client that has the response can therefore send
-/// the next request.
+/// The responder drops the permit just before it queues the response. Therefore the permit is free when the client has
+/// the response and sends the next request.
 pub(crate) struct RequestPermit(Arc<ServerShared>);
 
 impl Drop for RequestPermit {

@@ -42,8 +42,8 @@ pub(crate) const MAX_SERVER_REQUESTS: usize = 32;
 /// }
 /// ```
 ///
-/// Dropping the session completes every pending request with [`CallError::Closed`]. Exception: a call whose header
-/// fields the server has refused waits until the tools are listed again. Such a call fails with the server's error.
+/// Dropping the session completes every pending request with [`CallError::Closed`]. Exception: a call that waits for a
+/// new list of tools, because the server has refused its header fields, fails with the server's error.
 pub struct ClientSession {
     pub(crate) shared: Arc<ClientShared>,
     /// Passes requests of the server to the application. `None` if the application handles no requests.
@@ -54,8 +54,8 @@ pub struct ClientSession {
     unsent_deadline: Option<Millis>,
     /// Whether unsent messages wait for space in the transmit buffer or for a new connection.
     pub(crate) is_blocked: bool,
-    /// Whether the handshake of the first connection, or of the next connection after a loss, is not complete. Also set
-    /// when the server has ended the session over HTTP.
+    /// Whether the handshake of the first connection, or of the next connection after a loss, is not complete. Over
+    /// HTTP, also set when the server has ended the session.
     pub(crate) is_connecting: bool,
     pub(crate) was_lost: bool,
     /// The settings with which the owner replaces a lost connection. `None` if the owner replaces no connection.

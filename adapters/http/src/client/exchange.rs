@@ -86,7 +86,7 @@ pub struct Exchange<'b> {
     /// Whether a request of `tools/list` requests the first page. `None` for any other message.
     pub(super) tools_page: Option<bool>,
     /// Whether the stream needs no resumption, for example because the client has received the response or cancelled
-    /// the request.
+    /// the request. For [`Purpose::LegacyRequest`], whether the server has accepted the request.
     pub(super) is_complete: bool,
     /// The time at which the client closes the exchange. [`HttpClient::body`](super::HttpClient::body) sets this time
     /// after a response has arrived on the stream of a request. [`limit`](Exchange::limit) sets this time for an

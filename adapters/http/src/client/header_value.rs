@@ -7,7 +7,7 @@ use crate::fields::{BASE64_PREFIX, BASE64_SUFFIX};
 /// Writes a string as the value of a header field, and returns the value.
 ///
 /// A string that a field cannot hold is written in base64 between markers. Such a string has a character outside of
-/// printable ASCII and tabs, begins or ends with a blank, or looks like a value in base64. See the specification of
+/// printable ASCII and tabs, begins or ends with a blank, or has both markers itself. See the specification of
 /// 2026-07-28, section "Value Encoding" of the Streamable HTTP transport.
 ///
 /// # Errors

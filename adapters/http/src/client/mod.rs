@@ -95,8 +95,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     ///
     /// If there are several `exchanges`, the [listening](HttpClient::without_listening) stream and requests of
     /// Streamable HTTP leave one of them free for notifications and responses. Among these requests, only `initialize`
-    /// may take the last free exchange. `tool_headers` holds the parameters of the listed tools with the annotation
-    /// `x-mcp-header`: about 40 bytes for each parameter. `tool_headers` may be empty if no tool has such parameters.
+    /// may take the last free exchange. `tool_headers` holds those parameters of the listed tools that have the
+    /// annotation `x-mcp-header`: about 40 bytes for each. `tool_headers` may be empty if no tool has such parameters.
     pub fn new(exchanges: T, tool_headers: impl Into<Buffer<'b>>) -> HttpClient<'b, T> {
         HttpClient {
             exchanges,
@@ -288,7 +288,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             Progress::Due(_) => (exchange.progress, exchange.retry_after) = (Progress::Sent, Millis::ZERO),
             progress => {
                 (exchange.progress, exchange.closes_at) = (Progress::Dropped, None);
-                // After a response, the client already listens.
+                // No response has arrived, so `head` has not opened the stream of the session.
                 if exchange.purpose == Purpose::Initialized && progress == Progress::Sent {
                     self.listen(now);
                 }

@@ -28,7 +28,7 @@ pub enum Head {
     /// [`reset`](mcp_proto::Client::reset) the client, which connects again.
     ///
     /// While [`HttpClient::awaits_refusals`] returns `true`, the caller may first wait for the heads of other requests.
-    /// `head` then returns this variant for each further request that the server refuses.
+    /// `head` then returns this variant for each further request that the server refuses with 404.
     SessionLost {
         /// The stream of the request that the server refused for this reason. The server has not processed this
         /// request, so the caller may send it again in another session. `None` if the server refused a notification, a
@@ -148,8 +148,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             };
             self.session = id;
         }
-        // A request of HTTP+SSE is complete when the server has accepted the request. Any other request is complete
-        // when the server has refused the request.
+        // A request of HTTP+SSE is complete when the server has accepted it. Any other request is complete when the
+        // server has refused it, unless the refusal only postpones a resumption.
         found.is_complete |= !is_postponed && is_success == (purpose == Purpose::LegacyRequest);
         found.is_fallback = purpose == Purpose::Initialize && is_fallback_status(status);
         let has_response = matches!(purpose, Purpose::Request | Purpose::Initialize);
@@ -173,7 +173,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     }
 
     /// Ends the wait for the refusal of a request whose exchange ended with the session. Returns the stream of the
-    /// request, or `None` without such an exchange.
+    /// request, or `None` if `exchange` awaits no refusal.
     fn end_lost(&mut self, exchange: ExchangeId) -> Option<StreamId> {
         let found = self.exchanges.as_mut().get_mut(exchange.index())?;
         if !found.awaits_refusal(exchange) {
@@ -212,8 +212,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             (Progress::Events, Memory::Events(decoder)) => {
                 let mut consumed = start;
                 loop {
-                    // A step without an event has consumed all bytes. An event cannot leave the loop, because the
-                    // decoder would be borrowed in all iterations. After the loop, `event` returns the event again.
+                    // A step without an item has consumed all bytes. An event cannot leave the loop, because the
+                    // decoder would be borrowed in all iterations. After the loop, `decoder.event` returns it again.
                     let step = decoder.decode(bytes.get(consumed..).unwrap_or_default());
                     consumed = consumed.saturating_add(step.consumed);
                     match step.item {

@@ -141,8 +141,8 @@ pub fn check_tool_headers(schema: Json<'_>) -> Result<(), InvalidToolHeader> {
 
 /// The annotated parameters of the tools of a server, in a buffer.
 ///
-/// Each annotated parameter has a record: the name of the tool, the name of the header, and the path to the parameter.
-/// The two bytes before each part contain its length.
+/// Each annotated parameter has a record: the name of the tool, the name of the header without `Mcp-Param-`, and the
+/// path to the parameter. The two bytes before each part contain its length.
 #[derive(Debug)]
 pub(super) struct ToolHeaders<'b> {
     buffer: Buffer<'b>,

@@ -13,7 +13,7 @@ const MAX_SIZE_DIGITS: u8 = 16;
 
 /// Incremental decoder of a body (RFC 9112, sections 6 and 7).
 ///
-/// The decoder skips chunk extensions and trailer fields, and has no buffer: the data is a part of the input.
+/// The decoder skips chunk extensions and trailer fields, and has no buffer: it returns data as a part of the input.
 #[derive(Debug)]
 pub struct BodyDecoder {
     state: State,
@@ -72,8 +72,8 @@ impl BodyDecoder {
 
     /// Decodes input up to the end of the next piece of data.
     ///
-    /// Call this method again with the rest of the input until the rest is empty or the body is complete. A complete
-    /// body consumes nothing, so the rest belongs to the next message.
+    /// Call this method again with the rest of the input until the rest is empty or the body is complete. After the end
+    /// of the body, the decoder consumes nothing, because the rest belongs to the next message.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! `FieldBuffer`: the start line and the kept fields of a head, in a lent buffer.
+//! `FieldBuffer`: the kept parts of a head, in a lent buffer.
 
 use crate::bytes::{rotate_right, write_at};
 use crate::http1::names::FieldName;
@@ -11,7 +11,7 @@ const ENTRY_HEAD: usize = 4;
 /// Bytes between the values of a repeated field.
 const SEPARATOR: &[u8] = b", ";
 
-/// The text of the start line, then one entry for each kept field.
+/// The method and the target of a request, then one entry for each kept field. A response has only the entries.
 ///
 /// Only the entry of a field `mcp-param-*` contains a name: the part after the prefix, in lower case.
 #[derive(Debug)]
@@ -47,12 +47,12 @@ impl<'b> FieldBuffer<'b> {
         (self.length, self.entries, self.last, self.name_length) = (0, 0, 0, 0);
     }
 
-    /// Returns the text of the start line.
+    /// Returns the method and the target, without a separator.
     pub(super) fn start_line(&self) -> &[u8] {
         self.bytes.get(..self.entries).unwrap_or_default()
     }
 
-    /// Appends to the start line.
+    /// Appends to the method or the target.
     pub(super) fn push_start_line(&mut self, bytes: &[u8]) -> Result<(), Full> {
         self.push(bytes)?;
         self.entries = self.length;

@@ -68,8 +68,8 @@ impl<'b> RequestDecoder<'b> {
 ///
 /// The [`HeaderFields`] are the fields that a server for MCP needs: `host`, `origin`, `content-type`, `accept`,
 /// `content-length`, `transfer-encoding`, `connection`, `expect`, `authorization`, `mcp-session-id`,
-/// `mcp-protocol-version`, `mcp-method`, `mcp-name`, `last-event-id`, and `mcp-param-*`. The
-/// values of a repeated list are joined.
+/// `mcp-protocol-version`, `mcp-method`, `mcp-name`, `last-event-id`, and `mcp-param-*`. The values of a repeated field
+/// are joined if they are lists.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestHead<'a> {
     line: &'a RequestLine,

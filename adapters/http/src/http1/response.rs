@@ -52,7 +52,7 @@ impl<'b> ResponseDecoder<'b> {
         self.head.head().map(|(line, fields)| ResponseHead { line, fields })
     }
 
-    /// Prepares for the next response of the connection, also after an interim response.
+    /// Prepares for the next response of the connection. Call this method also after an interim response.
     pub fn reset(&mut self) {
         self.head.clear();
     }
@@ -62,7 +62,7 @@ impl<'b> ResponseDecoder<'b> {
 ///
 /// The [`HeaderFields`] are the fields that a client for MCP needs: `content-type`, `content-length`,
 /// `transfer-encoding`, `connection`, `mcp-session-id`, `mcp-protocol-version`, `retry-after`, `www-authenticate`, and
-/// `allow`. The values of a repeated list are joined.
+/// `allow`. The values of a repeated field are joined if they are lists.
 #[derive(Debug, Clone, Copy)]
 pub struct ResponseHead<'a> {
     line: &'a StatusLine,

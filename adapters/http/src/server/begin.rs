@@ -32,9 +32,9 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Starts an exchange for a request with this head.
     ///
     /// # Errors
-    /// The head breaks a rule, the request is not authorized, its session or event stream does not exist, or no slot or
-    /// memory is free. The refusal is the whole response. The transport need not read the body, and may close the
-    /// connection.
+    /// The head breaks a rule, the request is not authorized, its session or event stream does not exist, too many
+    /// event streams are open, or no slot or memory is free. The refusal is the whole response. The transport need not
+    /// read the body, and may close the connection.
     #[inline(never)]
     pub fn begin(&mut self, head: &RequestHead<'_>, now: Millis) -> Result<ExchangeId, Refusal> {
         self.now = self.now.max(now);

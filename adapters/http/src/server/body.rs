@@ -21,8 +21,8 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Handles a piece of the body. `is_end` means that no piece follows; `bytes` may then be empty. Has no effect on
     /// an exchange that does not wait for a body.
     ///
-    /// `head` must be the head that the caller passed to [`begin`](HttpServer::begin). A body that arrives in one piece
-    /// is not copied if the core server accepts its message at once.
+    /// `head` must be the head that the caller passed to [`begin`](HttpServer::begin). If the first piece has `is_end`,
+    /// and the core server accepts the message at once, the body is not copied.
     #[inline(never)]
     pub fn body(
         &mut self,

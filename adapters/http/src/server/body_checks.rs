@@ -126,7 +126,7 @@ pub(super) fn check<'m>(
         .map_err(|refusal| (refusal, request_id(message)))
 }
 
-/// Returns the id of a request as JSON. Returns `None` for an invalid id, and for any other message.
+/// Returns the id of a request as JSON. Returns `None` for an invalid id, and for a message that is not a request.
 pub(super) fn request_id(message: Message<'_>) -> Option<&[u8]> {
     let id = message.id().filter(|id| id.kind() == Kind::String || id.is_integer_text());
     id.filter(|_| message.kind() == MessageKind::Request).map(Json::bytes)

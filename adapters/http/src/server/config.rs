@@ -34,8 +34,8 @@ pub enum SessionMode {
     /// The server sends a session id that contains the revision of the session, and a signature of
     /// [`Policy::sign`](super::Policy::sign).
     ///
-    /// Any server with the same key can continue the session. No table is needed. The server cannot end such a session,
-    /// send requests to its client, or remember its log level.
+    /// Any server that signs with the same key can continue the session. No table is needed. The server cannot end such
+    /// a session, send requests to its client, or remember its log level.
     Sealed,
 }
 
@@ -290,7 +290,7 @@ impl<'c> HttpConfig<'c> {
     }
 }
 
-/// Returns the time, or one millisecond for a time of 0. A deadline at `now` would expire in the same poll.
+/// Returns the time, or one millisecond for a time of 0, because a deadline at `now` would expire in the same poll.
 const fn at_least_a_millisecond(time: Millis) -> Millis {
     if time.0 == 0 { Millis(1) } else { time }
 }

@@ -135,7 +135,7 @@ impl<P: Policy> HttpServer<'_, P> {
         self.rearm(index);
     }
 
-    /// Sets the deadline of a stream. While the head or output is unsent, the client must read before the deadline.
+    /// Sets the deadline of a response. While the head or output is unsent, the client must read before the deadline.
     /// Otherwise the next comment is due at the deadline.
     pub(super) fn rearm(&mut self, index: u16) {
         let times = self.config.times;

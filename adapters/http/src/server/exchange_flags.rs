@@ -46,7 +46,7 @@ impl Flags {
     /// The core server has paused the response in pieces.
     pub(super) const PAUSED: Flags = Flags(262_144);
 
-    /// Another connection continues the exchange. `take_ready` returns the previous identifier first.
+    /// Another connection has taken over the stream. `take_ready` returns the previous identifier first.
     pub(super) const REPLACES: Flags = Flags(524_288);
     /// The properties that an ended exchange keeps until it leaves the list of exchanges with output.
     pub(super) const LISTED: Flags = Flags(Flags::IS_READY.0 | Flags::REPLACES.0);

@@ -28,7 +28,8 @@ pub(super) enum Phase {
     Body,
     /// The message waits until the core server accepts it.
     Queued,
-    /// The core server has the message. The first message for the exchange decides between JSON and an event stream.
+    /// The core server has the message. The first message for the exchange, or the deadline, decides between JSON and
+    /// an event stream.
     Waiting,
     /// An event stream is open, or a chunked JSON body has begun.
     Stream,
@@ -55,7 +56,7 @@ pub struct ExchangeSlot {
     pub(super) session: SessionKey,
     /// The user that sent the request.
     pub(super) user: u64,
-    /// Number of event ids that the exchange has used, which is also the number of its last event.
+    /// Number of the last event of the stream, or 0.
     pub(super) events: u32,
     pub(super) generation: u16,
     pub(super) flags: Flags,
@@ -223,7 +224,7 @@ impl<'b> Exchanges<'b> {
         Some(index)
     }
 
-    /// Changes the identifier of a running exchange, because another connection continues the exchange.
+    /// Changes the identifier of a running exchange, because its previous connection no longer serves it.
     pub(super) fn renew(&mut self, index: u16) {
         if let Some(slot) = self.slot_mut(index) {
             slot.generation = slot.generation.wrapping_add(1);
@@ -279,8 +280,8 @@ impl<'b> Exchanges<'b> {
     }
 
     /// Takes the next exchange, which may have ended, out of the list of exchanges with output. Returns its identifier,
-    /// or `None` if the list is empty. If another connection continues the exchange, returns the previous identifier,
-    /// and the next call for the exchange returns the new one.
+    /// or `None` if the list is empty. If another connection has taken over the stream of the exchange, returns the
+    /// previous identifier, and a later call returns the new one.
     pub(super) fn take_ready(&mut self) -> Option<ExchangeId> {
         let index = take_first(self.slots.as_mut_slice(), &mut self.ready, |slot| &mut slot.next_ready)?;
         let slot = self.slot_mut(index)?;

@@ -1,6 +1,6 @@
 //! Messages for a session without an event stream, which wait until the client opens one.
 //!
-//! The memory for replay holds these messages.
+//! The replay buffer holds these messages.
 
 use mcp_proto::SessionKey;
 
@@ -12,8 +12,8 @@ use super::policy::Policy;
 use super::replay::HELD;
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Holds a message for a session. Drops the message if the memory for replay or output is too small. Also drops the
-    /// message if the session has ended, or holds too many messages.
+    /// Holds a message for a session. Drops the message if the replay buffer or the memory for output is too small.
+    /// Also drops the message if the session has ended, or holds too many messages.
     pub(super) fn hold(&mut self, session: SessionKey, message: &[u8]) {
         let can_be_sent = self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD));
         let limit = self.config.limits.held;
@@ -24,7 +24,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Stores an event in the memory for replay. Counts each held message that the event replaces as dropped.
+    /// Stores an event in the replay buffer. Each held message that the event replaces counts as dropped.
     pub(super) fn store_event(&mut self, session: SessionKey, stream: u32, number: u32, data: &[u8]) {
         let sessions = &mut self.sessions;
         self.replay.push(session, stream, number, data, &mut |evicted| sessions.drop_held(evicted));
@@ -65,11 +65,11 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns the number of dropped messages, at most 65,535. Only the cases below count.
+    /// Returns the number of dropped messages, at most 65,535. Only the cases in the next three paragraphs count.
     ///
     /// A notification or a request to the client is dropped if it is longer than the memory for output. If a client
-    /// reads too slowly, or no space for output is free, a notification of a call is dropped. Any other stream then
-    /// ends, and the notification is dropped if the client cannot resume the stream.
+    /// reads too slowly, or no space for output is free, the stream of a call loses the notification. Any other stream
+    /// then ends, and its notification is dropped if the client cannot resume the stream.
     ///
     /// If a session has no event stream, the [replay buffer](HttpServer::replay_buffer) holds a message for the
     /// session until the client opens a stream. The message is dropped if it does not fit into that buffer or into the

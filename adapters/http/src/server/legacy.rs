@@ -49,7 +49,7 @@ impl<P: Policy> HttpServer<'_, P> {
                 return Err(refusal);
             }
         };
-        // The stream of the requests in this session is this exchange.
+        // The responses to all requests in this session go to this exchange.
         if let Some(slot) = self.exchanges.slot_mut(index) {
             slot.flags.add(Flags::LEGACY);
             slot.user = user;

@@ -112,7 +112,7 @@ impl<P: Policy> HttpServer<'_, P> {
     /// `Last-Event-ID` after [`HttpTimes::retry`](super::HttpTimes::retry), so a long call needs no connection.
     ///
     /// Returns `true` if the connection will close. Returns `false`, without an effect, if the call has ended, if its
-    /// client has disconnected, or if no space for output is free. Also returns `false` if the server has no
+    /// client has disconnected, or if no space is free to open the stream. Also returns `false` if the server has no
     /// [replay buffer](HttpServer::replay_buffer), if the client does not accept event streams, or if the call belongs
     /// to no session of `2025-11-25`. Clients of other revisions do not connect again.
     pub fn release_connection(&mut self, server: &Server<'_>, ticket: Ticket) -> bool {

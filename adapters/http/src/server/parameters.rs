@@ -8,7 +8,8 @@ use crate::bytes::write_at;
 
 const PREFIX: &[u8] = b"mcp-param-";
 
-/// The maximum length of the name of a header field, in bytes. A tool of the core server has marks of at most 64 bytes.
+/// The maximum length of the name of a header field, in bytes. A tool of the core server has marks
+/// (`x-mcp-header`) of at most 64 bytes.
 const NAME_SIZE: usize = 96;
 
 /// The maximum depth of the properties that the server compares.

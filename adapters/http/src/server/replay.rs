@@ -1,4 +1,4 @@
-//! Replay of sent events to a client that resumes an event stream (`Last-Event-ID`).
+//! Replay of stored events to a client that resumes an event stream (`Last-Event-ID`).
 
 use mcp_proto::rpc::code;
 use mcp_proto::{Buffer, SessionKey};
@@ -17,10 +17,10 @@ const HEADER: usize = 14;
 /// The maximum length of a replayed event besides its data, in bytes: the id and the names of the fields.
 const FIELDS: usize = 40;
 
-/// Stream number of held messages, for which no stream has opened yet. See [`hold`](HttpServer::hold).
+/// Stream number of held messages, which are in no stream yet. See [`hold`](HttpServer::hold).
 pub(super) const HELD: u32 = 0;
 
-/// Sent events and held messages in one buffer, oldest first. If the buffer is full, a new event replaces the oldest
+/// Stored events and held messages in one buffer, oldest first. If the buffer is full, a new event replaces the oldest
 /// ones.
 pub(super) struct Replay<'b> {
     bytes: Buffer<'b>,
@@ -114,8 +114,8 @@ impl<'b> Replay<'b> {
         }
     }
 
-    /// Stores an event. An event that is longer than the whole memory is not stored. Calls `evicted` with the session
-    /// of each held message that is removed, unless the session has ended.
+    /// Stores an event, unless it is longer than the whole memory, or the memory cannot grow. Calls `evicted` with the
+    /// session of each held message that is removed, unless the session has ended.
     pub(super) fn push(
         &mut self,
         session: SessionKey,
@@ -203,9 +203,9 @@ impl<P: Policy> HttpServer<'_, P> {
     /// continue on the new connection: a stream that still runs, and the general stream of a session. In any other case
     /// the response ends after the events that fit. If events are missing, the client resumes again.
     ///
-    /// Fails if the id is invalid, if too many event streams are open, or if no exchange is free. Also fails if the
-    /// stream belongs to a request and has ended, and no later event of the stream is stored. After a failure, a
-    /// running stream keeps its connection.
+    /// Fails if the id is invalid. Fails if the response needs a new exchange, but none is free or too many event
+    /// streams are open. Also fails if the stream belongs to a request and has ended, and no later event of the stream
+    /// is stored. After a failure, a running stream keeps its connection.
     pub(super) fn resume(&mut self, last: &[u8], session: SessionKey) -> Result<ExchangeId, Refusal> {
         let unknown = Refusal::new(400, code::INVALID_REQUEST, "`Last-Event-ID` is not an id of this server");
         let (is_general, stream, number) = EventId::parse(last).ok_or(unknown)?;
@@ -230,8 +230,8 @@ impl<P: Policy> HttpServer<'_, P> {
         let replaced = running.and_then(|index| self.exchanges.slot(index)).copied();
         let unread = replaced.map_or(Chain::EMPTY, |slot| slot.output);
         let fits = self.has_replay_space(&unread, session, stream, number);
-        // The exchange of a call continues after a response with a part of the events, so this response gets another
-        // exchange. If no other exchange is free, the running stream keeps its connection.
+        // A response with only a part of the events ends, but the exchange of a call continues. So such a response gets
+        // another exchange. If no other exchange is free, the running stream keeps its connection.
         let is_general_stream = replaced.is_some_and(|slot| slot.flags.has(Flags::LISTENS));
         let index = match running.filter(|_| fits || is_general_stream) {
             Some(index) => index,
@@ -255,7 +255,7 @@ impl<P: Policy> HttpServer<'_, P> {
         let continues = fits && (running.is_some() || is_general);
         if let Some(slot) = self.exchanges.slot_mut(index).filter(|_| continues && running.is_none()) {
             slot.flags.add(Flags::GENERAL);
-            // If the number is 0, or no stored event of the stream has this number or a later one, the stream gets a
+            // If `number` is 0, or no stored event of the stream has this number or a later one, the stream gets a
             // new number, so that the client cannot choose the numbers of events.
             let newest = self.replay.newest(session, stream, 0);
             if (1..=newest).contains(&number) {

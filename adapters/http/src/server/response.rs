@@ -169,8 +169,8 @@ pub(super) enum Detail {
     Limit(usize),
     /// The defective element of a request that is not valid HTTP.
     Element(&'static str),
-    /// The revision that the client requested from an endpoint of 2026-07-28 only. `None` for an unknown revision,
-    /// because a copy of its text would take stack memory for each refusal.
+    /// The revision that the client requested from an endpoint that supports only 2026-07-28. `None` for an unknown
+    /// revision, because a copy of its text would take stack memory for each refusal.
     Requested(Option<Revision>),
 }
 

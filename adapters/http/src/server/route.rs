@@ -35,8 +35,8 @@ impl<P: Policy> HttpServer<'_, P> {
     /// for such messages, or if other held messages of the session still wait. For a disconnected client of the
     /// handshake era, only stores the message for replay. Returns `false` if there is no space yet.
     ///
-    /// Drops the message if the exchange has ended, or if a response in pieces has begun. Also drops a message before
-    /// the response if the client or the configuration allows only JSON.
+    /// Drops the message if the exchange has ended. After a response in pieces has begun, drops any message that is not
+    /// a piece. Also drops a message before the response if the client or the configuration allows only JSON.
     #[inline(never)]
     pub(super) fn route(&mut self, frame: &OutboundMessage<'_>) -> bool {
         let index = match frame.relation() {
@@ -114,8 +114,8 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Responds with an error in place of a response that is longer than the whole memory for output. In an open
-    /// stream, the error is an event. Drops any other message: a request to the client ends with its timeout. Returns
-    /// `false` if there is no space yet.
+    /// stream, the error is an event. Drops a message that is not a response: a request to the client ends with its
+    /// timeout. Returns `false` if there is no space yet.
     #[cold]
     fn route_oversized(&mut self, index: u16, frame: &OutboundMessage<'_>) -> bool {
         let Some(slot) = self.exchanges.slot(index) else { return true };

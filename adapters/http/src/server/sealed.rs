@@ -1,4 +1,4 @@
-//! Sealed session ids: the session itself, with a signature.
+//! Sealed session ids, which contain the state of their session and a signature.
 
 use mcp_proto::{Revision, SessionKey, StreamId};
 use subtle::ConstantTimeEq;

@@ -48,7 +48,8 @@ enum Field {
     Id,
     /// Contains the number so far. `None` before the first digit.
     Retry(Option<u64>),
-    /// A comment, an unknown field, a `retry` with an invalid value, or a field of an event that is too long.
+    /// A comment, an unknown field, a `retry` with an invalid value, or a field that does not fit. Also data and names
+    /// after such a field in the same event.
     Ignored,
 }
 
@@ -57,8 +58,8 @@ enum Field {
 pub struct SseStep<'a> {
     /// Number of bytes that the decoder has consumed.
     pub consumed: usize,
-    /// The event that ended. `None` if the decoder has consumed the whole input, and the input contained no end of an
-    /// event to report.
+    /// The event that ended. `None` if the input contained no end of an event to report. The decoder has then consumed
+    /// the whole input.
     pub item: Option<SseItem<'a>>,
 }
 

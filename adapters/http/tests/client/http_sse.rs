@@ -56,7 +56,7 @@ fn refused_initialize_is_followed_by_http_sse() {
                 harness.pass(stream.exchange, &format!("event: message\ndata: {}\n\n", result(call.id())));
             }
             harness.expect(&["7"; 4]);
-            // A refused request fails alone.
+            // The refusal of a request fails only this request.
             let refused = harness.call();
             harness.respond(refused.exchange, 400, &[], "");
             harness.expect(&["closed"]);

@@ -43,8 +43,8 @@ fn temporary_refusal_keeps_the_position_of_a_call() {
     }
 }
 
-/// D-C1: a server may close the stream after each interval, without an event. Refusals and lost connections count
-/// toward the maximum number of resumptions, until the server accepts a resumption.
+/// D-C1: a server may close each resumed stream without an event. Refusals and lost connections count toward the
+/// maximum number of resumptions, until the server accepts a resumption.
 #[test]
 fn accepted_resumption_makes_all_resumptions_available_again() {
     with_harness(Connect::Handshake, 64, |mut harness| {
@@ -70,7 +70,7 @@ fn accepted_resumption_makes_all_resumptions_available_again() {
     });
 }
 
-/// D-C1: a server that refuses a resumption may name the time of the next one (`Retry-After`).
+/// D-C1: a server that refuses a resumption may set the pause before the next one (`Retry-After`).
 #[test]
 fn retry_after_of_a_refusal_delays_the_resumption() {
     for status in [408, 429, 503] {
@@ -93,7 +93,7 @@ fn retry_after_of_a_refusal_delays_the_resumption() {
                 harness.respond(listen.exchange, status, &fields, "");
                 let due = Millis(harness.now.0 + pause);
                 assert_eq!(harness.http.next_deadline(), Some(due), "{status} {retry_after:?}");
-                // The time applies to one request only, even if this request has no response.
+                // The pause applies to one request only, even if this request has no response.
                 let again = due_request(&mut harness);
                 harness.finish(again.exchange);
                 assert_eq!(harness.http.next_deadline(), Some(Millis(harness.now.0 + 2_000)));

@@ -138,7 +138,7 @@ fn is_stricter(input: &[u8], error: HttpError, is_complete: bool) -> bool {
         .any(|line| line.ends_with(b"\n") && !line.ends_with(b"\r\n"));
     match (error.element(), error.reason()) {
         (_, "LF without CR") => has_bare_line_feed,
-        // `httparse` takes UTF-8 in targets, and any target that is not empty.
+        // `httparse` accepts any token as the method, and any target that is not empty, even with UTF-8.
         ("request line", "invalid target" | "invalid host in the target" | "unknown method") => true,
         ("request line", "invalid method") => has_bare_line_feed || !is_complete,
         ("status line", "invalid status") => has_bare_line_feed || input.windows(3).any(|code| code < b"100"),

@@ -124,7 +124,7 @@ fn session_fields_are_ignored_without_sessions() {
     assert_eq!((reply.status, reply.field("mcp-session-id")), (200, ""));
 }
 
-/// E-S7, E-S13: the refusal of `initialize` has the versions that the server speaks, and the requested version.
+/// E-S7, E-S13: the refusal of `initialize` has the supported versions, and the requested one (`?` if it is unknown).
 #[test]
 fn initialize_without_sessions_names_the_versions() {
     let rows = [("2025-11-25", "2025-11-25"), ("2027-01-01", "?"), ("", "?"), ("<b>", "?")];

@@ -131,7 +131,7 @@ fn full_memory_drops_the_oldest_held_messages() {
         assert_eq!(events.len() + usize::from(harness.http.dropped_messages()), 8, "{size}: {events:?}");
         assert!(events.last().unwrap().contains("ping"), "{size}: {events:?}");
         assert!(events.len() == 8 || size < 1000, "{size}");
-        // The removal of events that a stream has sent does not count as dropped messages.
+        // Events that a stream has sent do not count as dropped when they are removed.
         let dropped = harness.http.dropped_messages();
         for _ in 0..20 {
             update(&mut harness);
@@ -186,7 +186,7 @@ fn message_without_memory_is_counted_as_dropped() {
     }
 }
 
-/// B-S19: the notification that ends a slow stream is sent when the client resumes the stream.
+/// B-S19: with a replay buffer, the notification that ends a slow stream is sent when the client resumes the stream.
 #[test]
 fn notification_that_ends_a_slow_stream_is_not_lost() {
     for size in [4000, 0] {

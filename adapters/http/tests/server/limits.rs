@@ -343,7 +343,6 @@ fn times_of_zero_are_a_millisecond() {
     assert_eq!(harness.ask(&Request::old(old_call(1, "echo"), &session)).status, 404);
 }
 
-/// The slots of an idle session and of an exchange are small.
 #[test]
 fn session_and_exchange_slots_are_small() {
     assert!(size_of::<SessionSlot>() <= 72, "{}", size_of::<SessionSlot>());

@@ -38,7 +38,7 @@ fn task_without_a_user_needs_a_stored_session() {
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"task","task":{}}}"#;
     let list = r#"{"jsonrpc":"2.0","id":2,"method":"tasks/list"}"#;
     let plain = r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#;
-    // `null` means that there is no task. The core server refuses this call, because there is no such tool.
+    // `null` requests no task. The core server refuses this call, because there is no such tool.
     let null = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"other","task":null}}"#;
     for mode in [SessionMode::Sealed, SessionMode::Stateless, SessionMode::Sessions] {
         for token in ["", "Bearer a"] {

@@ -21,7 +21,7 @@ fn expected(text: &[u8]) -> (Vec<Block>, Option<Millis>) {
     let mut position = if text.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
     let (mut blocks, mut retry) = (Vec::new(), None);
     let (mut last_id, mut id, mut name, mut data) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    // The decoder keeps an earlier id if a later one did not fit.
+    // Count the longest id, because the decoder keeps an earlier id if a later one does not fit.
     let (mut size, mut longest_id, mut next_longest_id) = (0, 0, 0);
     while let Some(length) = text[position..].iter().position(|byte| matches!(byte, b'\r' | b'\n')) {
         let line = &text[position..position + length];
@@ -98,7 +98,7 @@ pub(crate) fn check(text: &[u8], capacity: usize, pieces: &[usize]) {
     let (blocks, retry) = expected(text);
     assert_eq!(items.2, retry, "{shown}");
     let mut items = items.0.into_iter().peekable();
-    // After an event that did not fit, the last id is unknown.
+    // After a block that might not fit, the last id is unknown.
     let mut id_is_known = true;
     for block in blocks {
         let item = items.next_if(|item| item.0 == block.end);

@@ -139,7 +139,8 @@ impl Connection {
         self.awaited.extend(ids.map(String::from));
     }
 
-    /// Waits until the batch has all responses or the time limit expires. Then reads late messages for another 200 ms.
+    /// Waits until the batch has all responses, the server ends, or the time limit expires. Then reads late messages
+    /// for another 200 ms.
     pub(crate) fn receive_late_messages(&mut self) {
         self.receive(self.timeout, |connection| connection.awaited.is_empty());
         self.receive(Duration::from_millis(200), |_| false);

@@ -87,7 +87,7 @@ fn forward(sender: Sender, mut source: impl Read, mut target: impl Write, record
     record().end(sender);
 }
 
-/// Returns the exit code of the server. After a signal, the code of a shell: 128 plus the number of the signal.
+/// Returns the exit code of the server. After a signal, returns 128 plus the number of the signal, as a shell does.
 fn exit_code(status: ExitStatus) -> ExitCode {
     #[cfg(unix)]
     let signal = std::os::unix::process::ExitStatusExt::signal(&status);

@@ -13,7 +13,7 @@ use super::entry;
 /// newest.
 const LIMIT: usize = 64 << 20;
 
-/// A bounded list of entries. A session that adds an entry never waits for a page. Clones share the list.
+/// A bounded list of entries. A slow page never blocks a session that adds an entry. Clones share the list.
 #[derive(Clone)]
 pub(crate) struct Feed(Arc<Shared>);
 
@@ -102,7 +102,7 @@ impl Feed {
 
     /// Waits for entries beyond the number `seen`, or for the end of the session, but for at most `time`.
     pub(super) fn wait(&self, seen: u64, time: Duration) -> Update {
-        // The limit of one call keeps the time short for which a session that adds an entry waits for the lock.
+        // With this limit, each call holds the lock only briefly, so that a session can soon add its next entry.
         const MAX_ENTRIES: usize = 64;
         let is_waiting = |state: &mut State| state.last <= seen && state.closed.is_none();
         let waited = self.0.changed.wait_timeout_while(self.lock(), time, is_waiting);

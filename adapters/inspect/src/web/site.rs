@@ -201,7 +201,7 @@ impl Site {
     }
 }
 
-/// Returns an event as bytes. `data` is JSON, so it contains no line end.
+/// Returns an event as bytes. `data` must not contain a line end.
 fn event(begin: impl FnOnce(SseWriter<'_>) -> SseWriter<'_>, data: &str) -> io::Result<Vec<u8>> {
     let mut buffer = [0; 64];
     let begin = begin(SseWriter::new(&mut buffer)).begin_data().map_err(io::Error::other)?;

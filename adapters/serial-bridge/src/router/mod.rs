@@ -38,14 +38,14 @@ use probe::Probe;
 use requests::{Request, Requests};
 use session::Session;
 
-/// The line with which the bridge and the board begin a session: four times ASCII *end of transmission*.
+/// The session mark: a line that separates two sessions, with four times ASCII *end of transmission*.
 pub(crate) const MARK: &str = "\n\x04\x04\x04\x04\n";
 
 /// Limit of the stored log, in bytes. The router drops the excess.
 const MAX_LOG: usize = 1 << 18;
 /// Maximum number of times that a damaged handshake is sent again.
 const HANDSHAKE_TRIES: u32 = 20;
-/// Maximum number of times that any other damaged request is sent again.
+/// Maximum number of times that any other request is sent again because of damage or a missing session.
 const TRIES: u32 = 3;
 
 /// Options of the user.
@@ -77,7 +77,7 @@ pub(crate) struct Router {
     /// The JSON texts of the ids of the board's requests in flight, by `id_key`.
     board_requests: BTreeMap<String, String>,
     session: Session,
-    /// The revision of the session or of the last stateless request. `None` before either.
+    /// The revision of the session or of the last stateless request. `None` if neither is known.
     revision: Option<Revision>,
     held: Held,
     probe: Probe,
@@ -140,7 +140,7 @@ impl Router {
         self.show(format!("mcp-serial-bridge: {text}").as_bytes());
     }
 
-    /// Adds a line of the board to the log. Drops the line if the log is full.
+    /// Adds a line of the board or of the bridge to the log. Drops the line if the log is full.
     pub(crate) fn show(&mut self, line: &[u8]) {
         if self.log.len() < MAX_LOG {
             log_text::append(&mut self.log, line);

@@ -195,7 +195,7 @@ impl Router {
             return true;
         }
         if *is_initialize && message.result().is_none() {
-            // End the replay, because the board itself accepts or refuses the client's further requests.
+            // End the replay. The board itself then accepts or refuses the client's further requests.
             self.log_note("the board refuses to open the session again");
             self.send_next(VecDeque::new(), now);
             return true;
@@ -205,8 +205,8 @@ impl Router {
         true
     }
 
-    /// Sends the lines of a replay up to its next request. After the last line of the replay, passes on the client's
-    /// lines.
+    /// Sends the lines of a replay up to and including its next request. After the last line of the replay, passes on
+    /// the client's lines.
     fn send_next(&mut self, mut lines: VecDeque<ReplayLine>, now: Instant) {
         while let Some(ReplayLine { id, is_initialize, line }) = lines.pop_front() {
             self.to_board.extend(line.as_bytes());

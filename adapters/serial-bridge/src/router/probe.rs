@@ -72,7 +72,7 @@ impl Router {
         }
     }
 
-    /// Handles a response that may answer a probe. Returns whether the response answers a probe.
+    /// Handles a response that may answer a probe. Returns whether the response counts as such an answer.
     pub(super) fn probe_answered(&mut self, key: &str, message: &Message<'_>, now: Instant) -> bool {
         let Some(request) = self.requests.get(key) else { return false };
         if request.probes > 0 && error_code(message) == Some(code::INVALID_REQUEST.into()) {

@@ -65,7 +65,7 @@ pub(crate) struct Request {
     pub(crate) is_refused: bool,
     /// The time at which the request or its last probe was sent.
     pub(crate) checked: Instant,
-    /// The later of two times: the last check of this request by the module `silence`, and the last begin of its time
+    /// The later of two times: the last check of this request by the module `silence`, and the last start of its time
     /// limit.
     pub(crate) confirmed_at: Instant,
     /// The number of checks of this request by the module `silence` since its time limit last began.
@@ -104,7 +104,7 @@ pub(super) fn stateless_revision(request: &Message<'_>) -> Option<Revision> {
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     in_flight: HashMap<String, Request>,
-    /// Keys of requests that have ended without a response of the board, or with an unanswered probe.
+    /// Keys of ended requests that the board may still answer: abandoned requests, and those with an unanswered probe.
     ended: VecDeque<String>,
     next_order: u64,
 }

@@ -45,7 +45,7 @@ impl Requests {
 }
 
 impl Request {
-    /// Returns whether the board must respond within the time limit. A subscription gets its response at its end.
+    /// Returns whether the request has a time limit. A subscription has none, because it gets its response at its end.
     fn is_limited(&self) -> bool {
         self.purpose != Purpose::Listen
     }

@@ -68,7 +68,7 @@ struct OpenConnection<'c, 'i, H> {
     unread: Range<usize>,
     /// The part of the request's body that has arrived.
     body: Vec<u8>,
-    /// The space for the head of a response. The length of the head depends on the challenge of the application.
+    /// The space for the head of a response, which may contain a long challenge of the application.
     response_head: Vec<u8>,
     output: Vec<u8>,
     /// Signals that the exchange has output, or that the server is closed.
@@ -92,8 +92,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
                 ConnectionStatus::Closed => return Ok(()),
                 status => status == ConnectionStatus::Open,
             };
-            // If the connection closes after an incomplete request, no new wait begins: the client may still be sending
-            // the rest, and may not have read the response yet.
+            // If the connection closes after an incomplete request, its activity does not change: the client may still
+            // be sending the rest, and may not have read the response yet.
             if !self.output.is_empty() && (is_open || has_request) {
                 self.activity.set_waiting(self.shared.now());
             }
@@ -269,8 +269,8 @@ fn duration(time: Millis) -> Duration {
 }
 
 /// Writes all bytes. `stall` is the write timeout of the stream: the function fails if the client reads nothing for
-/// this time. The function also fails if the client has not taken all bytes after `stall` and one second for each 1,000
-/// bytes. Otherwise, a client could keep the connection by reading single bytes.
+/// this time. The function also fails if the client has not taken all bytes after `stall` plus one second for each
+/// 1,000 bytes. Otherwise, a client could keep the connection by reading single bytes.
 fn write_all(
     stream: &mut impl Write,
     bytes: &[u8],

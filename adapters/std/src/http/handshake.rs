@@ -23,7 +23,7 @@ pub(super) struct Outgoing {
 pub(super) struct Handshake {
     initialize: Option<Vec<u8>>,
     pub(super) initialized: Option<Vec<u8>>,
-    /// The stream of a repeated `initialize`, until its response.
+    /// The stream of the repeated `initialize` that waits for a response.
     pub(super) repeated: Option<StreamId>,
     /// The time at which the relay gives up the repeated `initialize`.
     repeated_until: Millis,

@@ -2,8 +2,8 @@
 //!
 //! # Users
 //!
-//! A request has the user that [`HttpAccess::bearer`] or [`HttpAccess::authorize`] returns. A session, and a task,
-//! belong to the user of the request that created them. `user` of [`Call`](crate::server::Call::user), of
+//! [`HttpAccess::bearer`] or [`HttpAccess::authorize`] determines the user of each request. A session or a task
+//! belongs to the user of the request that created it. `user` of [`Call`](crate::server::Call::user), of
 //! [`Responder`](crate::Responder::user), of [`RequestInfo`](crate::RequestInfo::user) and of `ClientDetails` returns
 //! the user:
 //!
@@ -91,9 +91,9 @@ pub use relay::relay;
 impl Connector {
     /// Connects to a server at a URL: Streamable HTTP, or HTTP+SSE of 2024-11-05 if the server speaks nothing newer.
     ///
-    /// If the server ends the session, the client starts a new session, and repeats the request that the server refused
-    /// for this reason: over HTTP, [`reconnect`](Connector::reconnect) is on by default. A stream that breaks can
-    /// resume after its last event, and fails after the last attempt of `reconnect`. The client does not follow
+    /// If the server ends the session, the client starts a new session, and repeats the requests that the server
+    /// refused for this reason: over HTTP, [`reconnect`](Connector::reconnect) is on by default. A stream that breaks
+    /// can resume after its last event, and fails after the last attempt of `reconnect`. The client does not follow
     /// redirects. Lists omit tools whose schema has an invalid annotation `x-mcp-header`, as the specification
     /// requires.
     ///

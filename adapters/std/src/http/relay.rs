@@ -159,7 +159,7 @@ impl<W: Write> Relay<W> {
                 };
             });
             result?;
-            // Check for a further line without a wait, because one wake-up may stand for several lines.
+            // Do not wait: one wake-up may stand for several lines, and one report may contain several messages.
             if received || accepted {
                 continue;
             }

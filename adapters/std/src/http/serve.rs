@@ -82,8 +82,8 @@ impl<'i, H> HttpShared<'i, H> {
 }
 
 impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
-    /// Runs the machines until they wait or the server is closed. Returns the time of the next call, or `None` if no
-    /// timeout is running. The result has no meaning if the server is closed.
+    /// Runs the machines until they wait or the server is closed. Returns the time at which to call `run` again, or
+    /// `None` if no timeout is running. The result has no meaning if the server is closed.
     pub(super) fn run(&self, machines: &mut Machines<'i>) -> Option<Millis> {
         let Machines { core, waiting, .. } = machines;
         let on_event = |event: Event<'_>| {
@@ -97,8 +97,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
                 Condvar::notify_all(connection);
             }
         };
-        // While this thread is the owner, methods of the server's handles do not wait for the machines on this thread,
-        // because the wait would never end.
+        // While this thread is the owner, its calls to methods of the handles do not wait for the machines: such a wait
+        // would never end.
         self.commands.set_owner(Some(thread::current().id()));
         let next = core.run(&self.commands, self.clock.now(), on_event, on_output);
         self.commands.set_owner(None);
@@ -161,7 +161,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
             drop(machines);
             let serve = move || {
                 let _permit = permit;
-                // The panic hook has already reported a panic, such as one of the authorization.
+                // The panic hook has already reported a panic, such as one of the authorization function.
                 let _ = catch_unwind(AssertUnwindSafe(|| connection::serve(self, stream, activity)));
                 self.lock().connections.remove(number);
             };
@@ -292,7 +292,7 @@ impl<'i> Serve<'i> {
             config,
         };
         if let Some(on_start) = &self.on_start {
-            // A query in `on_start` fails instead of waiting for a server that has not started.
+            // A query, such as `is_watched`, fails in `on_start` instead of waiting for a server that has not started.
             state.commands.set_owner(Some(thread::current().id()));
             on_start(&state.handle);
             state.commands.set_owner(None);

@@ -85,14 +85,15 @@ impl Transport {
         self.perform(action)
     }
 
-    /// Returns the time of the next [`send_due`](Transport::send_due), or `None` if nothing waits for a time.
+    /// Returns the time at which to call [`send_due`](Transport::send_due) and [`receive`](Transport::receive). Returns
+    /// `None` if nothing waits for a time.
     pub(super) fn next_deadline(&self) -> Option<Millis> {
         self.exchanges.next_deadline()
     }
 
-    /// Handles the next report. If the report completes a message, or ends a stream or the session, passes this message
-    /// or end to `take`. Returns `false` if there is nothing to receive. At the end of the session, closes the
-    /// connections of all exchanges.
+    /// Passes the next message, or the end of a stream or of the session, to `take`, or handles a report that contains
+    /// neither. Returns `false` if there is nothing to receive. At the end of the session, closes the connections of
+    /// all exchanges.
     pub(super) fn receive(&mut self, now: Millis, take: impl FnOnce(HttpReceived<'_>)) -> bool {
         let action = self.exchanges.receive(now, || self.workers.next_report(&self.reports), take);
         self.perform(action)

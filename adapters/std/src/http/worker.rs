@@ -25,7 +25,7 @@ pub(super) struct Job {
     pub(super) request: Box<http::Request<Bytes>>,
 }
 
-/// The queue of reports from the threads to the pump or the relay.
+/// The queue of reports from the threads to their consumer: the pump (`HttpPump`) or the relay (`http::relay`).
 #[derive(Default)]
 pub(super) struct Reports {
     pub(super) queue: Mutex<Queue>,
@@ -98,7 +98,7 @@ impl Reports {
 pub(super) struct Worker {
     jobs: Sender<Job>,
     agent: Agent,
-    /// Whether the HTTP library has panicked. The agent may then be unusable, because its locks are poisoned.
+    /// Whether the HTTP library has panicked. The agent may then be unusable because of poisoned locks.
     has_panicked: Arc<AtomicBool>,
 }
 
@@ -138,7 +138,7 @@ impl Worker {
 
     /// Closes the connection of the current request, and ends the thread.
     pub(super) fn abort(self) {
-        // After a panic of the HTTP library, `shutdown` panics at a poisoned lock. The thread is not used again anyway.
+        // After a panic of the HTTP library, `shutdown` may panic at a poisoned lock. The thread is not used again.
         let _ = catch_unwind(AssertUnwindSafe(|| self.agent.shutdown()));
     }
 }

@@ -1,4 +1,4 @@
-//! A pump for a client over HTTP. A task performs each request.
+//! A pump for a client over HTTP. Each HTTP request has a separate task.
 
 use std::collections::HashMap;
 use std::task::{Context, Poll};
@@ -38,7 +38,7 @@ impl HttpPump {
 
     /// Ends the session on the server, if there is a session, and waits at most [`END_TIME`] for the confirmation.
     /// Returns [`PumpStatus::Woken`] at the time `until` or after a wake-up, so that the owner can limit the wait. Also
-    /// returns this status when [`END_TIME`] has passed: the next call then returns [`PumpStatus::Closed`].
+    /// returns this status if [`END_TIME`] expires during the wait: the next call then returns [`PumpStatus::Closed`].
     fn poll_end(
         &mut self,
         context: &mut Context<'_>,

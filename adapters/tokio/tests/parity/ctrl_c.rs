@@ -88,7 +88,7 @@ fn second_signal_ends_running_calls() {
         let held = client.begin_json("hold", "{}", CallOptions::new().without_timeout()).unwrap();
         call(&client, "count");
         server.signal(Signal::INT);
-        // A server that stops refuses new requests.
+        // Wait until the server refuses a call, which shows that it is stopping.
         while client.call_json("count", "{}").is_ok() {}
         server.signal(Signal::INT);
         assert!(server.process.wait().unwrap().success(), "{adapter:?}");

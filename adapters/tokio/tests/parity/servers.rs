@@ -42,7 +42,6 @@ pub(super) enum Adapter {
     Tokio,
 }
 
-/// Both adapters.
 pub(super) const ADAPTERS: [Adapter; 2] = [Adapter::Threads, Adapter::Tokio];
 
 /// The counts of open connections, and of running calls of the tool `hold`. These calls run until they are released.

@@ -68,7 +68,7 @@ fn lines(dialect: Dialect, count: usize) {
     (0..count).for_each(|_| assert!(machine::feed(&mut server, &line, usize::MAX) > 16));
 }
 
-/// Sends the same calls over HTTP.
+/// Sends `count` calls over HTTP.
 fn posts(dialect: Dialect, count: usize) {
     let mut posts = Posts::new(dialect, &inputs::prose(16));
     (0..count).for_each(|_| assert_eq!(posts.post().0, 200));

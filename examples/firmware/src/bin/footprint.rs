@@ -31,7 +31,8 @@ static CONFIG: ServerConfig = ServerConfig::new("blinky", "0.1.0").features(&[&T
 const HELLO: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 "#;
-/// Passes `input` to a server `times` times, with minimal overhead. Returns the length of the last response.
+/// Passes `input` to a server `times` times, with minimal overhead. Returns the length of the last response,
+/// or 0 if the server closes.
 fn serve(server: &mut Server<'_>, input: &[u8], times: u32) -> usize {
     let mut answered = 0;
     for _ in 0..times {

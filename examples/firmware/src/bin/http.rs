@@ -47,7 +47,8 @@ struct Sockets<'n> {
 }
 
 impl<'n> Sockets<'n> {
-    /// Moves frames, and assigns clients to connections. Returns whether a socket or a connection has changed.
+    /// Moves frames, makes closed sockets listen, and assigns clients to connections. Returns whether frames have
+    /// changed a socket, or a connection has a new client.
     fn poll(&mut self) -> bool {
         let now = instant(self.ethernet.now());
         let mut has_changed =

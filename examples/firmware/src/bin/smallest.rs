@@ -1,6 +1,6 @@
 //! The smallest server: one tool with untyped arguments, one era, on a polled UART.
 //!
-//! Each Cargo feature `with-…` adds one part of a server, so that `.ci/footprint --features` can measure it.
+//! Each Cargo feature `with-…` adds or replaces one part, so that `.ci/footprint --features` can measure the part.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 #[cfg(not(target_os = "none"))]

@@ -83,8 +83,8 @@ pub fn print(text: &str) {
     }
 }
 
-/// Counts up to 2^24 ticks of the processor's clock. The stopwatch changes the timer of [`Polled::now`], which is wrong
-/// from then on.
+/// Counts up to 2^24 - 1 ticks of the processor's clock. The stopwatch changes the timer, so [`Polled::now`] returns
+/// wrong times from then on.
 pub struct Stopwatch(());
 
 impl Stopwatch {

@@ -31,8 +31,8 @@ const FRAMES_RECEIVED: Register = Register(0x4004_8034);
 const TRANSMIT_REQUEST: Register = Register(0x4004_8038);
 const BEGIN: u32 = 1;
 
-/// The milliseconds between two ticks of the clock. An emulator on a busy computer loses shorter ticks, so that the
-/// clock is late.
+/// The milliseconds between two ticks of the clock. With shorter intervals, an emulator on a busy computer loses ticks,
+/// so that the clock is late.
 const TICK: u32 = 10;
 
 /// The longest frame without its checksum, in bytes.

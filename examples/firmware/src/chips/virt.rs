@@ -1,6 +1,6 @@
 //! Driver for QEMU's RISC-V board `virt` (16550 UART), without interrupt handlers.
 //!
-//! The processor sleeps until an interrupt is pending, and the main loop checks its cause. No byte is lost if one turn
+//! The processor sleeps until an interrupt is pending. The main loop then polls the UART. No byte is lost if one turn
 //! of the loop takes less time than the UART's FIFO takes to fill.
 
 use embedded_io::ErrorKind;

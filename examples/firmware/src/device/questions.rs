@@ -11,7 +11,7 @@ use super::Device;
 /// One call at a time waits for a response.
 pub(super) type Questions<'h> = InputRequests<'h, Device<'h>, Whom, 1>;
 
-/// Memory for a response of the client. In the handshake era, longer responses are failures.
+/// Memory for a response of the client. In the handshake era, a call fails if the client's response is longer.
 pub type Responses = [u8; 256];
 
 /// Asks the user, the model or the client a question.

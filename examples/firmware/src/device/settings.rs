@@ -42,8 +42,8 @@ impl Settings {
 
     /// Replaces the text from byte `at` on with `text`. On error, the settings stay unchanged.
     pub(super) fn write(&mut self, at: usize, text: &str) -> Result<(), Refused> {
-        // Most other control characters take six bytes in a response. The transmit buffer has only two bytes for each
-        // byte of the settings.
+        // Most control characters besides newline and tab take six bytes in a response. The transmit buffer has only
+        // two bytes for each byte of the settings.
         if text.bytes().any(|byte| byte < b' ' && byte != b'\n' && byte != b'\t') {
             return Err(Refused::Control);
         }

@@ -84,7 +84,7 @@ fn main() -> ! {
         match pump.step(&mut server, &mut usb, now) {
             PumpStatus::Event => {
                 if let Some(event) = server.event() {
-                    // Ignore the events that `handle` returns, because they are no requests for the functions.
+                    // Ignore the events that `handle` returns, because none of them is for a router function.
                     _ = ROUTER.handle(&mut board, event);
                 }
             }

@@ -112,7 +112,7 @@ async fn main(_spawner: Spawner) {
         loop {
             output.0.wait_connection().await;
             server.reset();
-            // A new pump sends the session mark, because the server was reset.
+            // A new pump sends a session mark, which reports the reset of the server to the client.
             let mut pump = Pump::new().session_marks();
             loop {
                 match pump
@@ -121,7 +121,7 @@ async fn main(_spawner: Spawner) {
                 {
                     PumpStatus::Event => {
                         if let Some(event) = server.event() {
-                            // Ignore the events that `handle` returns, because they are no requests for the functions.
+                            // Ignore the events that `handle` returns, because none of them is for a router function.
                             _ = ROUTER.handle(&mut board, event);
                         }
                     }

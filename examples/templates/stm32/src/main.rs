@@ -89,7 +89,7 @@ async fn main(_spawner: Spawner) {
         {
             PumpStatus::Event => {
                 if let Some(event) = server.event() {
-                    // Ignore the events that `handle` returns, because they are no requests for the functions.
+                    // Ignore the events that `handle` returns, because none of them is for a router function.
                     _ = ROUTER.handle(&mut board, event);
                 }
             }

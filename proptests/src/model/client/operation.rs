@@ -22,7 +22,7 @@ pub enum Operation {
     Resume(u8),
     /// The application reacts to a deferred request of the server.
     Later(u8, Reaction),
-    /// The application sends a notification with this many bytes of filler.
+    /// The application sends a notification with this many bytes of filler, modulo 1200.
     Notify(u16),
     /// The application reports that its roots have changed.
     RootsChanged,
@@ -34,7 +34,7 @@ pub enum Operation {
     EndOfInput,
     /// All later writes fail.
     Broken,
-    /// The application shuts down.
+    /// The application shuts the client down.
     Shutdown,
     /// A new connection starts. Subscriptions of `subscriptions/listen` continue.
     Reconnect,
@@ -66,7 +66,8 @@ pub enum Message {
     Changed(Option<u8>),
     /// Cancels a request of the client.
     Ends(u8),
-    /// Sends a request. The fields are the question, the reaction of the application, and the length of the filler.
+    /// Sends a request. The fields are the question, the reaction of the application, and the length of the filler
+    /// modulo 1500.
     Ask(Question, Reaction, u16),
     /// Cancels a request of the server.
     CancelRequest(u8),
@@ -78,13 +79,13 @@ pub enum Message {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Answer {
-    /// A valid result with this many bytes of filler.
+    /// A valid result with this many bytes of filler, modulo 2000.
     Good(u16),
     /// A result whose id is a string with the digits of the request's id.
     Text,
     /// A page with a cursor for the next page. If the method has no pages, a valid result.
     Page,
-    /// A result that requires input, with a request state if `true`.
+    /// A result that requires input, with a request state if `true`. For connecting requests, a valid result.
     Needs(bool),
     /// An error.
     Error,
@@ -134,7 +135,7 @@ pub enum Reaction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Call {
-    /// `tools/call` with this many bytes of filler.
+    /// `tools/call` with this many bytes of filler, modulo 1200.
     Tool(Behavior, u16),
     /// A list method by number.
     List(u8),

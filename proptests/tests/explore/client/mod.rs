@@ -104,7 +104,7 @@ impl Scene {
     fn request(&mut self, id: &str, method: &str) {
         let count = self.counts.entry(id.to_owned()).or_default();
         count.sent += 1;
-        // The stateless era has no server requests, so the client does not respond.
+        // Revision 2026-07-28 has no server requests, so the client does not respond.
         count.excused += usize::from(self.client.revision() == Some(Revision::V2026_07_28));
         self.lines.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#));
     }

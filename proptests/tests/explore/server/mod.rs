@@ -30,7 +30,7 @@ const LIMITS: Limits = Limits::DEFAULT
 static REFUSES: ServerConfig = ServerConfig::new("s", "1").features(&FEATURES).limits(LIMITS);
 static RESTARTS: ServerConfig = REFUSES.second_initialize(SecondInitialize::Restart);
 
-/// A deferred request, or a server request.
+/// A deferred request, a subscription, or a server request.
 #[derive(Debug)]
 struct Deferred {
     ticket: Ticket,
@@ -59,7 +59,7 @@ struct Scene {
     gone: Vec<Ticket>,
     counts: BTreeMap<String, Count>,
     grace: Option<u64>,
-    /// Whether too many bad lines came, so that errors without an id are no longer sent.
+    /// Whether too many bad lines came in a row, so that the server no longer sends errors without an id.
     muted: bool,
     nameless: usize,
     /// The operations that happened while the client did not read.

@@ -41,8 +41,8 @@ use crate::server::tasks::table::TaskStorage;
 ///   flight. The request takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no deadline.
 ///   The request ends when the client cancels the request or closes the request's stream, when the application calls
 ///   [`Server::end_subscription`](crate::Server::end_subscription), or when the connection ends. The acknowledgment
-///   omits changes that the server did not declare. If no change remains, the acknowledgment is empty, and the server
-///   sends no change notifications to the subscription.
+///   omits changes that the server did not declare. After an empty acknowledgment, the server sends no change
+///   notifications to the subscription.
 /// - Up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`: the server supports these requests if it
 ///   declared `resources.subscribe`.
 ///
@@ -147,8 +147,8 @@ fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
     respond_and_emit(request, was, unsubscribed)
 }
 
-/// Returns the URI of a request, and makes this URI the subject of the event. Returns `None` if the URI is not a
-/// string.
+/// Returns the URI of a request, and makes this URI the subject of the event. Returns `None` if the URI is
+/// missing or not a string.
 fn subject_uri<'r>(request: &mut Request<'r, '_>) -> Option<Str<'r>> {
     request.spans.subject = request.param_span("uri");
     request.view(request.spans.subject).string()

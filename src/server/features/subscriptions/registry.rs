@@ -1,6 +1,6 @@
 //! Registry of subscribed URIs and task ids, in one buffer. A `subscriptions/listen` itself is a request in a slot.
 //!
-//! This slot stores which list changes the client wants, and which changes are pending (`RequestKind::Listen`).
+//! This slot stores which list changes the client wants, and which of them are pending (`RequestKind::Listen`).
 //!
 //! The entries form a binary trie: bit `n` of an entry's hash selects the child at depth `n`, and the first entry is
 //! the root. So the registry finds an entry in O(log n) without a separate index. The hash uses the seed of
@@ -291,7 +291,7 @@ impl<'b> SubscriptionRegistry<'b> {
         }
     }
 
-    /// Marks all entries of a resource or task as changed. Returns `false` if there is no entry.
+    /// Marks all entries of a resource or task as changed, except removed entries. Returns `false` if it marks none.
     pub(crate) fn mark_changed(&mut self, kind: SubjectKind, uri: &str) -> bool {
         let (mut at, mut marked) = (0, false);
         while let Some(entry) = self.at(at) {

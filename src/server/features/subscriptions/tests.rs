@@ -177,7 +177,7 @@ fn session_is_notified_of_watched_resources() {
         pipe.changed("file:///a");
         pipe.changed("file:///b");
         pipe.expect(&[&session_updated("file:///b")], &[]);
-        // The server sends repeated changes once.
+        // Repeated changes cause one notification.
         pipe.server.changed(Change::Resource("file:///b"));
         pipe.changed("file:///b");
         pipe.expect(&[&session_updated("file:///b")], &[]);
@@ -251,7 +251,7 @@ fn subscription_is_notified_of_its_own_resources() {
         pipe.changed("a:1");
         pipe.changed("a:2");
         pipe.expect(&[&updated(2, "a:2"), &session_updated("a:2")], &["cancelled"]);
-        // The server sends pending changes before it ends a subscription.
+        // The server sends pending notifications before it ends a subscription.
         pipe.server.changed(Change::Resource("a:2"));
         let second = pipe.tickets[1];
         pipe.server.end_subscription(second).unwrap();

@@ -1,4 +1,4 @@
-//! The checks of each group of features in `GROUPS`.
+//! The checks of each group of features in `GROUPS` of `main.rs`.
 
 use std::time::Duration;
 
@@ -298,7 +298,7 @@ impl World {
         expect("a prompt that asks", said.map_err(of("a prompt that asks"))?[0].is_object(), true)
     }
 
-    /// Calls a tool that must create a task. Returns the id of the task.
+    /// Calls a tool. Returns the id of the task that the call has created, or an error if there is none.
     async fn task(&self, tool: &str, arguments: Value) -> Result<String, String> {
         let called = self.client.call_tool_once(self.parameters(tool, arguments)).await.map_err(of(tool))?;
         match called {

@@ -129,7 +129,7 @@ enum Request {
 impl<'b> Connection<'b> {
     /// Creates a connection that waits for its first request.
     ///
-    /// `head` stores the fields of a head: see [`RequestDecoder`]. 400 bytes suffice for a typical head. A long
+    /// `head` stores the needed parts of a head: see [`RequestDecoder`]. 400 bytes suffice for a typical head. A long
     /// target or token takes more.
     #[must_use]
     pub fn new(head: &'b mut [u8]) -> Connection<'b> {

@@ -186,7 +186,7 @@ impl Harness {
         panic!("the server makes no progress");
     }
 
-    /// Reads all available output of an exchange, unless the exchange is in `stalled`.
+    /// Reads all available output of an exchange. If the exchange is in `stalled`, only checks whether it is cut.
     pub(crate) fn read(&mut self, id: ExchangeId) {
         let Some(reply) = self.replies.get_mut(&Self::key(id)) else { return };
         while !reply.ended {
