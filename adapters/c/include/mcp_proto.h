@@ -152,8 +152,8 @@ enum mcp_client_event_kind_t
   // The client is connected, and accepts requests.
   MCP_CLIENT_CONNECTED,
   // The client could not connect, because of `failure`. The connection ends: `MCP_CLIENT_CLOSED` follows. If the
-  // server responded with an error, `failure` is `MCP_FAILURE_REFUSED`, and `code` and `json` are those of
-  // `MCP_CLIENT_ERROR`.
+  // server responded with an error, `failure` is `MCP_FAILURE_REFUSED`, and `code` and `json` have the error, as
+  // for `MCP_CLIENT_ERROR`.
   MCP_CLIENT_CONNECT_FAILED,
   // The request `ticket` has the result `json`. In the result of a tool, the path `content.0.text` has the text of
   // the first block, if this block is text. `isError` is true if the tool failed. `structuredContent` is the
@@ -169,7 +169,7 @@ enum mcp_client_event_kind_t
   MCP_CLIENT_PROGRESS,
   // The server has not completed the request `ticket`, and expects the same request again (2026-07-28). Call
   // `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. The resumed
-  // request has no input of the program, only the state that the server sent. `json` is the result of the server.
+  // request contains the state that the server sent, but no input from the program. `json` is the server's result.
   MCP_CLIENT_INPUT_REQUIRED,
   // The client accepts requests again. This event follows `MCP_ERROR_BUSY`. It also follows `MCP_ERROR_FULL`, but
   // only if an unsent message, such as a cancellation, took a slot at the time of the error.
@@ -328,7 +328,7 @@ typedef struct {
   uint64_t deadline;
 } mcp_client_event_t;
 
-// The search for session marks in received bytes. All fields are zero at the start of the program.
+// The state of the search for session marks in received bytes. Initialize all fields with zero.
 typedef struct {
   // Private: the number of bytes of an incomplete mark.
   uint8_t matched;
@@ -342,8 +342,8 @@ typedef struct MCP_ALIGNED(8) {
 
 // A tool. All texts are UTF-8, and stay valid and unchanged as long as the server is used.
 typedef struct {
-  // The name: 1 to 128 characters. These are ASCII letters, digits, `_`, `-` and `.`. The library does not check the
-  // characters.
+  // The name: 1 to 128 characters. These are ASCII letters, digits, `_`, `-` and `.`. The library checks neither the
+  // length nor the characters.
   const char *name;
   // The JSON Schema of the arguments, a JSON object, or NULL for any object. The library does not check arguments
   // against the schema.
@@ -388,8 +388,8 @@ typedef struct {
   mcp_tools_t tools;
   // The resources.
   mcp_resources_t resources;
-  // Whether a second `initialize` restarts the session. Set this for a UART, because the server cannot detect that a
-  // new client has replaced the old one.
+  // Whether a second `initialize` restarts the session. Set this for a UART, on which the server cannot otherwise
+  // detect that a new client has replaced the old one.
   bool restart_on_initialize;
 } mcp_server_config_t;
 
@@ -399,7 +399,8 @@ typedef struct {
   uint32_t storage[MCP_SLOT_WORDS];
 } mcp_slot_t;
 
-// An event of a server. The pointers of the event are valid until the next call of a function that takes the server.
+// An event of a server. Except for `arguments`, the pointers of the event are valid until the next call of a function
+// that takes the server.
 typedef struct {
   // The kind. The description of the kind names the fields that are valid.
   mcp_event_kind_t kind;
@@ -457,8 +458,8 @@ mcp_status_t mcp_call_invalid(mcp_call_t *call,
 // Responds to a tool call with structured content, and repeats the content as text. `json` is one JSON value.
 //
 // If `json` is not valid JSON, the server responds with an error, and an event `MCP_EVENT_PROTOCOL_ERROR` follows. In
-// revisions before 2026-07-28, structured content is an object. The response contains any other value only as text. In
-// revisions before 2025-06-18, the response contains every value only as text.
+// revisions before 2026-07-28, structured content must be an object: the response contains any other value only as
+// text. In revisions before 2025-06-18, the response contains every value only as text.
 //
 // Errors: `MCP_ERROR_GONE`: see `mcp_call_t`.
 //
@@ -598,7 +599,7 @@ const uint8_t *mcp_client_output(mcp_client_t *client,
 //
 // Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_CLIENT_IO`, the program has already reported sent
 // bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
-// the bytes of the failed report again.
+// the bytes of the failed report again, unless `mcp_client_reset` has dropped them.
 //
 // # Safety
 // `client` is initialized.
@@ -651,8 +652,8 @@ void mcp_client_end_of_input(mcp_client_t *client);
 void mcp_client_shutdown(mcp_client_t *client,
                          uint64_t now);
 
-// Starts a new connection: drops the requests without events, the unsent output and a partial message of the old
-// connection. All tickets are invalid. The next polls connect to the server.
+// Starts a new connection: drops the requests, the received input and the unsent output of the old connection. The
+// dropped requests have no events. All earlier tickets become invalid. The next polls connect to the server.
 //
 // # Safety
 // `client` is initialized.
@@ -661,16 +662,16 @@ void mcp_client_reset(mcp_client_t *client);
 // Calls a tool, and writes the ticket of the request to `ticket`. `arguments` is the text of a JSON object, or NULL
 // for no arguments.
 //
-// Unless the program cancels the request, it ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or
-// `MCP_CLIENT_FAILED` that has this ticket. `MCP_CLIENT_INPUT_REQUIRED` does not end the request. `timeout` is in
-// milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the request fails after ten minutes
-// in total.
+// Unless the program cancels the request or resets the client, the request ends with an event `MCP_CLIENT_RESULT`,
+// `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` that has this ticket. `MCP_CLIENT_INPUT_REQUIRED` does not end the
+// request. `timeout` is in milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the
+// request fails after ten minutes in total.
 //
 // Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`, and after the connection has begun to end;
 // `MCP_ERROR_UNSUPPORTED` if the server does not declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY`
 // if the transmit buffer has too little space: try again after `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the
-// request is larger than the transmit buffer, or the arguments are not a JSON object. After an error, `ticket` is
-// `MCP_NO_TICKET`.
+// request is too large for the transmit buffer (see `mcp_client_init`), or the arguments are not a JSON object. After
+// an error, `ticket` is `MCP_NO_TICKET`.
 //
 // # Safety
 // `client` is initialized. `name` is a string. `arguments` is a string or NULL. `ticket` points to a ticket.
@@ -732,8 +733,9 @@ mcp_status_t mcp_client_cancel(mcp_client_t *client,
 
 // Returns whether a received byte completes a session mark. Pass each byte of the line, in order.
 //
-// A mark starts a new session: drop the received bytes up to this byte, and call `mcp_server_reset` or
-// `mcp_client_reset`. `mcp-serial-bridge` and the pumps of `mcp-proto-embedded` send a mark when they start.
+// A mark starts a new session: drop all bytes received so far, including this byte, and call `mcp_server_reset` or
+// `mcp_client_reset`. `mcp-serial-bridge` sends marks by default. The pumps of `mcp-proto-embedded` send a mark when
+// they start, if session marks are enabled.
 //
 // # Safety
 // `mark` points to a `mcp_mark_t`.
@@ -804,7 +806,7 @@ const uint8_t *mcp_server_output(mcp_server_t *server,
 //
 // Errors: `MCP_ERROR_SEQUENCE` if the last poll did not return `MCP_EVENT_IO`, the program has already reported sent
 // bytes after this poll, or another function has made the bytes invalid. After this error, the next output contains
-// the bytes of the failed report again.
+// the bytes of the failed report again, unless `mcp_server_reset` has dropped them.
 //
 // # Safety
 // `server` is initialized.
@@ -814,8 +816,8 @@ mcp_status_t mcp_server_consumed(mcp_server_t *server,
 // Passes received bytes to the server after `MCP_EVENT_IO`. Call this at most once after each poll. Returns the number
 // of bytes that the server takes.
 //
-// Pass the remaining bytes after the next `MCP_EVENT_IO`. While a request waits for transmit space, the server takes
-// only as many bytes as the receive buffer has space for.
+// Pass the remaining bytes after the next `MCP_EVENT_IO`. The server takes only as many bytes as fit into the receive
+// buffer. It may take none while a request waits for transmit space.
 //
 // # Safety
 // `server` is initialized. `bytes` points to `count` bytes.
@@ -926,8 +928,8 @@ mcp_status_t mcp_json_bool(mcp_text_t json,
 // of the buffer is unspecified.
 //
 // # Safety
-// `json` is a text that does not change during the call. `path` is a string. `buffer` points to `size` bytes, which
-// `json` and `path` do not contain. `length` is NULL or points to an integer.
+// `json` is a text that does not change during the call. `path` is a string. `buffer` points to `size` bytes
+// outside of `json` and `path`. `length` is NULL or points to an integer.
 mcp_status_t mcp_json_string(mcp_text_t json,
                              const char *path,
                              char *buffer,

@@ -1,8 +1,8 @@
 //! Resumable scanner: validates a text and finds the members of a JSON-RPC message.
 //!
-//! [`Scanner::tokens`] scans complete tokens; of the strings, it scans only those of ASCII without escapes. For any other
-//! token, `tokens` saves a [`State`]. The function for this state completes or rejects the token, in this piece or in a
-//! later piece.
+//! [`Scanner::tokens`] scans complete tokens; of the strings, it scans only those of ASCII without escapes. For any
+//! other token, `tokens` saves a [`State`]. The function for this state completes or rejects the token, in this piece
+//! or in a later piece.
 #![allow(clippy::as_conversions, reason = "a small enum value or limit widens to `usize`")]
 
 mod error;
