@@ -47,7 +47,7 @@ const RESULTS: &[(&str, &str)] = &[
 /// `InputRequiredResult`. The line check selects the definition by the `resultType`, and rejects the example.
 const AT_ODDS: &str = "read-resource-example";
 
-/// Examples that are whole messages. The line checks find their definition.
+/// Each example that is a whole message passes the line check, except the example with the id `AT_ODDS`.
 #[test]
 fn official_messages_pass_as_lines() {
     let Some(schemas) = Schemas::load_or_say() else { return };

@@ -101,7 +101,7 @@ fn post(server: &mut Server<'_>, stream: u32, message: &str) -> Reported {
     run(server)
 }
 
-/// A request in flight of the model. `stream` is the stream that owns the request, or 0 for the session.
+/// A request in flight of the model. `stream` is the stream of the request, even if the session owns the request.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     ticket: Ticket,

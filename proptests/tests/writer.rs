@@ -108,7 +108,7 @@ fn write_members(out: &mut Writer<'_>, members: &Map<String, Value>, way: u8) {
     }
 }
 
-/// Returns the value with all numbers in one notation, because `serde_json` and `mcp-proto` may write exponents differently.
+/// Returns the value with all numbers in one notation, because the exponents of `serde_json` may differ.
 fn with_normal_numbers(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!(Decimal::parse(number.as_str()).expect("a number").to_string()),

@@ -237,8 +237,8 @@ fn outcome(line: &str, ends: bool) -> Received {
 fn result_that_cannot_be_completed_fails_after_its_chunks() {
     let long = "x".repeat(2000);
     let block = format!(r#"{{"type":"text","text":"{long}"}}"#);
-    // The line, whether the input ends after it, the least number of bytes in chunks (`whole`: all), and a part of the
-    // result or failure.
+    // The line, whether the input ends after it, the least number of bytes in chunks (`whole`: all, 0: none), and a
+    // part of the result or failure.
     let whole = usize::MAX;
     let cases = [
         (

@@ -132,7 +132,7 @@ fn responses_wait_for_transmit_space() {
     });
 }
 
-/// The end of the connection cancels the requests of open tasks, and removes all tasks.
+/// By default, the end of the connection cancels the requests of open tasks, and removes all tasks.
 #[test]
 fn tasks_end_with_their_connection() {
     let start = |harness: &mut ClientHarness| {

@@ -293,8 +293,8 @@ fn keep_alive_pings_are_observed() {
 }
 
 /// The server takes `taken` bytes at a time. Before each transfer, the application makes calls until the client refuses
-/// a call, or until the number of calls is a multiple of 40. Thus unsent output of many lengths moves to the front of its
-/// buffer.
+/// a call, or until the number of calls is a multiple of 40. Therefore, unsent output of many lengths moves to the
+/// front of its buffer.
 #[test]
 fn partial_writes_lose_and_repeat_nothing() {
     traced(700, None, |traced| {
