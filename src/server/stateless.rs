@@ -61,7 +61,7 @@ impl StatelessEra {
 }
 
 /// Detail of the error for an incomplete `_meta`.
-const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `…/clientCapabilities`";
+const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `.../clientCapabilities`";
 
 /// Handles a request of the stateless era. The `_meta` of the request names the revision.
 fn handle(request: &mut Request<'_, '_>, method: Str<'_>, meta: &RequestMeta) -> Received {

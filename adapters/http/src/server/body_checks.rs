@@ -276,7 +276,7 @@ fn check_modern(
 ) -> Result<(), Refusal> {
     const INCOMPLETE: Refusal = refuse(
         code::INVALID_PARAMS,
-        "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `…/clientCapabilities`",
+        "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `.../clientCapabilities`",
     );
     let version = match meta.filter(|meta| meta.capabilities.is_some()) {
         Some(RequestMeta { revision: Some(known), .. }) => Some(Ok(known.as_str())),
