@@ -143,7 +143,7 @@ pub(crate) fn numbered(id: usize, text: &str) -> String {
 /// Measures microseconds of CPU time for each request in this dialect, and the peak of the memory of each server. The
 /// servers take turns. `name` is the name of the dialect, or `observer`.
 pub fn measure(effort: Effort, commands: &[String], name: &str) {
-    // `observer` is not a dialect: the caller starts servers with an observer, and calls them in the handshake era.
+    // `observer` is not a dialect: its commands start servers with an observer, which are called in the handshake era.
     let dialect =
         if name == "observer" { Dialect::Handshake } else { Dialect::from_name(name).expect("a dialect") };
     let mut servers: Vec<Server> = commands.iter().map(|it| Server::start(it, dialect)).collect();

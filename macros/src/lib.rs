@@ -54,7 +54,7 @@ use crate::handler::Kind;
 /// | `#[tool(schema = …)]` | a `Node` for a type of another crate that implements `Deserialize`; for an `Option`, the schema also accepts `null` |
 /// | `#[serde(default)]`, `#[serde(default = "path")]` | the field may be missing |
 /// | `#[serde(rename = "…")]` | the name of the member or of the variant in JSON |
-/// | `#[serde(skip)]`, `#[serde(skip_deserializing)]` | not in the schema; fields have defaults, variants are refused |
+/// | `#[serde(skip)]`, `#[serde(skip_deserializing)]` | not in the schema; a skipped field has its default, and the decoder refuses a skipped variant |
 ///
 /// Bounds, lengths and item counts may be constants, such as `Self::MAX`. Those of an `Option` limit its value.
 ///

@@ -118,7 +118,7 @@ rules! {
     MethodRevision = "method-revision", Must, "Lifecycle, Operation";
     /// The specification or a declared extension has the method.
     MethodUnknown = "method-unknown", Should, "Lifecycle, Operation";
-    /// A message uses only capabilities that the responsible side has declared.
+    /// If a message needs a capability of the client or of the server, that side has declared the capability.
     Capability = "capability", Must, "Lifecycle, Capability negotiation";
 
     /// A peer cancels only its own requests. In `2026-07-28`, a server cancels only subscriptions.

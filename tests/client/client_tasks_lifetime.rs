@@ -1,6 +1,6 @@
 //! Tasks of 2025-11-25 that the client runs: expiry, limits, transmit space, the end of the connection.
 //!
-//! `TC-4` is a requirement of `docs/task-rules.md`.
+//! Names such as `TC-25` are those of requirements in `docs/task-rules.md`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

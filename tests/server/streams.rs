@@ -227,7 +227,8 @@ fn closed_stream_cancels_stateless_requests_and_subscriptions() {
         harness.expect(&[listed.into()]);
         assert!(harness.server.reply(tickets[1]).is_err());
 
-        // No request ends if stream 2 closes again, or if a stream without requests or the session's stream closes.
+        // None of these ends a request: closing stream 2 again, closing a stream without requests (9), closing the
+        // stream of the handshake (0).
         for stream in [2, 9, 0] {
             harness.close(stream);
         }
@@ -252,7 +253,7 @@ fn closed_stream_is_returned_if_busy_or_not_in_message_mode() {
 
     let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap();
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    // The first response fills the buffer, and the second message waits.
+    // The first response is unsent, so a response of the maximum size does not fit, and the second message waits.
     for _ in 0..2 {
         let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
         assert!(io.split().1.message(ping, StreamId(1)).is_ok());

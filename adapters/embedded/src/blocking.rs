@@ -19,8 +19,9 @@ impl Pump {
     ///
     /// If a flush before a read fails, the pump returns `Idle` for `TimedOut`, and [`PumpStatus::NotWritten`] for
     /// another temporary error. The next call repeats the flush, and reads even if the flush fails again. There is one
-    /// exception: if the first failure was `TimedOut`, the first other error is also returned, as `NotWritten`. While a
-    /// read blocks, the pump repeats no flush. So if flushes can time out, reads should also time out.
+    /// exception: after a flush that timed out, the first flush that fails with another temporary error also returns
+    /// `NotWritten`, before a read. While a read blocks, the pump repeats no flush. So if flushes can time out, reads
+    /// should also time out.
     ///
     /// Before the pump returns an event, it flushes the output that it has written. A failure of this flush is not
     /// reported.

@@ -48,7 +48,7 @@
 //! | `fn` with the item `blocking`, as in `#[tool(blocking)]`, or a parameter of the table below | on a worker thread |
 //!
 //! A function of the first row also works in a router of the core on a board, and in a router on tokio. Exception: a
-//! function with a parameter `ServerHandle` works only with the handle's own crate.
+//! function with a parameter `ServerHandle` works only in a router of the crate that this `ServerHandle` comes from.
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
 //! does not run immediately must own its arguments and its result: `String`, not `&str`. Exceptions are the variables

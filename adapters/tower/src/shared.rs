@@ -26,7 +26,8 @@ type Handler = Box<dyn FnMut(Event<'_>, &ServerHandle) + Send>;
 pub(crate) struct Shared {
     machines: Mutex<Machines>,
     commands: Arc<ServerShared>,
-    /// The handle of the server. The handle is outside of the lock, because the handler may use the service.
+    /// The handle of the server. It is outside of the lock, because the handler runs under the lock and may ask the
+    /// service for this handle.
     pub(crate) handle: ServerHandle,
     /// Number of exchanges at the last release of the lock. The number is outside of the lock, because the handler may
     /// read it.

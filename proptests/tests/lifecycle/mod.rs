@@ -1,4 +1,5 @@
-//! A model of both lifecycles on one connection, checked by stateright, and compared with the machines.
+//! A model of the lifecycles of a client and its server, on a connection and on a second one after it. stateright
+//! checks the model, and the test compares it with the machines.
 //!
 //! The model has the states, requests and messages of a client and a server, and nothing else. The properties of the
 //! model hold in each state: each request has one end, no response follows a cancellation, and each connection can end.
@@ -83,8 +84,8 @@ const OTHER_CLIENTS: [(&str, &str); 6] = [
     ("Ready", "Negotiated"),
 ];
 
-/// The transitions that need a broken connection, or another revision of the stateless era. The test `explore` checks
-/// these transitions.
+/// The transitions that need a broken connection, or a stateless server that refuses `initialize` after a probe that
+/// timed out. The test `explore` checks these transitions.
 const OTHER_CONNECTIONS: [(&str, &str); 4] =
     [("Waiting", "Closed"), ("Negotiated", "Closed"), ("Ready", "Closed"), ("Initializing", "Probing")];
 

@@ -76,7 +76,7 @@ impl Peer {
         self.receive(&answer, read)
     }
 
-    /// Sends a message. Returns the value that `read` returns for the only event.
+    /// Passes a message of the server to the client. Returns the value that `read` returns for the only event.
     pub(crate) fn receive(&mut self, message: &Value, read: impl Fn(&Event<'_>) -> Value) -> Value {
         let mut found = self.pump(format!("{message}\n").as_bytes(), &read).1;
         assert_eq!(found.len(), 1, "events after {message}");

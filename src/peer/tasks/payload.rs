@@ -11,8 +11,9 @@ use crate::rpc::code;
 use crate::time::Millis;
 
 impl TaskTable<'_> {
-    /// Stores `token` as the start of a task's text. `token` is the progress token or, if a deferred request became or
-    /// may become the task, the ticket of this request. On a client, the kind of the request follows the ticket.
+    /// Stores `token` as the start of a task's text. If the task comes from a deferred request, or is reserved for one,
+    /// `token` is the ticket of this request. Otherwise `token` is the progress token. On a client, the kind of the
+    /// request follows the ticket.
     ///
     /// Returns `false` if `token` does not fit, or has more than 255 bytes.
     pub(crate) fn set_token(&mut self, ticket: Ticket, token: &[u8]) -> bool {

@@ -51,7 +51,8 @@ fn growing_buffer_keeps_its_limit_of_unsent_bytes() {
 
 #[test]
 fn buffer_without_space_for_chunks_refuses_them() {
-    // The largest message that the server writes by itself is smaller than the members around this content.
+    // The URI is so long that a buffer can be large enough for the server, but too small for the members around this
+    // content.
     static URI: &str = match str::from_utf8(&[b'u'; 700]) {
         Ok(uri) => uri,
         Err(_) => "",

@@ -37,8 +37,8 @@ pub(super) enum Phase {
     Ending,
     /// The exchange has lost its connection, and its request continues (handshake era).
     Detached,
-    /// The exchange has lost its connection, and the end of its stream waits for the core server (`2026-07-28`, and
-    /// responses in pieces that have begun).
+    /// The exchange has lost its connection, and the core server must still learn that its stream has closed. This
+    /// phase occurs in `2026-07-28`, and for a response in pieces that has begun.
     Closing,
 }
 
@@ -108,7 +108,7 @@ impl ExchangeSlot {
     };
 }
 
-/// First and last exchange of a linked list.
+/// First and last slot of a linked list.
 #[derive(Debug, Clone, Copy)]
 struct List {
     first: u16,
@@ -122,7 +122,7 @@ pub(super) struct Exchanges<'b> {
     free: List,
     /// Exchanges whose message or end waits for the core server.
     queue: List,
-    /// Exchanges with new output.
+    /// Exchanges to report to the transport: with new output, ended, or moved to another connection.
     ready: List,
     /// Lower bound of all deadlines.
     pub(super) earliest: Millis,
@@ -149,7 +149,7 @@ impl<'b> Exchanges<'b> {
         exchanges
     }
 
-    /// Appends all slots from this index on to the list of free slots.
+    /// Appends the slot with this index, and all later slots, to the list of free slots.
     fn append_all_free(&mut self, from: usize) {
         for index in from..self.slots.as_slice().len() {
             self.append_free(u16::try_from(index).unwrap_or(NONE));
@@ -241,8 +241,8 @@ impl<'b> Exchanges<'b> {
         if slot.flags.has(Flags::LISTENS) {
             self.listening = self.listening.saturating_sub(1);
         }
-        // A slot in the list of exchanges with output becomes free only when [`Exchanges::take_ready`] takes it out of
-        // that list.
+        // A slot in the list of exchanges with output joins the list of free slots only when [`Exchanges::take_ready`]
+        // takes it out of the first list.
         let is_ready = slot.flags.has(Flags::IS_READY);
         slot.phase = Phase::Free;
         slot.flags.keep(Flags::LISTED);

@@ -4,21 +4,22 @@
 //! request. The [`HttpServer`] checks the request, and passes the message to the core [`Server`](mcp_proto::Server) in
 //! message mode. Then the `HttpServer` returns the status, the header fields and the body of the response.
 //!
-//! The transport calls, in this order for each request:
+//! For each request, the transport calls in this order:
 //!
 //! 1. [`HttpServer::begin`] with the head. A refusal is the whole response.
 //! 2. [`HttpServer::body`] with each piece of the body.
-//! 3. [`HttpServer::poll`] after each call of any other method, after each event, and at the time of [`Step::Wait`].
-//!    `poll` reports events of the core server, and exchanges that have output.
-//! 4. [`HttpServer::output`] and [`HttpServer::sent`] for an exchange with output, until the response ends.
-//! 5. [`HttpServer::close`] if the client disconnects before the end.
+//! 3. [`HttpServer::output`] and [`HttpServer::sent`] for an exchange with output, until the response ends.
+//!
+//! If the client disconnects before the end, the transport calls [`HttpServer::close`]. After each of these calls,
+//! after each event, and at the time of [`Step::Wait`], the transport calls [`HttpServer::poll`]. `poll` reports events
+//! of the core server, and exchanges that have output.
 //!
 //! A program without an HTTP library uses a [`Connection`], which makes these calls from the bytes of a socket.
 //!
 //! The caller lends all memory: slots for exchanges and sessions, parts for bodies, and pages for output. With the
 //! feature `alloc`, each of these memories can also be on the heap, and grow to a limit: [`Slots::grown`],
-//! [`Buffer::grown`]. If a client does not send its body or does not read its response in time, its exchange ends: see
-//! [`HttpTimes`].
+//! [`Buffer::grown`]. If a client does not send its body in time, its exchange ends. If the client does not read its
+//! response in time, it loses its connection, as after `close`: see [`HttpTimes`].
 
 mod allow_list;
 mod authorization;
@@ -90,7 +91,7 @@ pub struct HttpServer<'b, P> {
     /// Exchange whose session is selected in the core server, for the delivery of its message or for
     /// [`enter`](HttpServer::enter).
     selected: Option<u16>,
-    /// Code of chunked responses, if the server offers them.
+    /// The function that handles chunked responses, or `None` if the server does not offer them.
     piece_hook: Option<PieceHook<P>>,
     /// Whether a chunked response may have to be paused or resumed, because the amount of its unread output has
     /// changed.

@@ -22,8 +22,8 @@ enum Outcome {
     Unsupported(String),
 }
 
-/// Checks a server over HTTP in the revision that the client selects: the lists, and the options of the command line.
-/// Returns an error if the session fails without a violation.
+/// Checks a server over HTTP, in the revision that the client selects. Requests the lists, and performs the options of
+/// the command line. Returns an error if the session fails without a violation.
 pub(crate) fn check_url(arguments: &Arguments) -> Result<ExitCode, String> {
     let mut observed = Observed::new(arguments.trace, None);
     let violations = observed.collect_violations();
@@ -41,8 +41,8 @@ pub(crate) fn check_url(arguments: &Arguments) -> Result<ExitCode, String> {
 }
 
 /// Checks a server on stdin and stdout, in every revision that the arguments allow. The exit code is 1 if the server
-/// has violated a rule, or has exited during a check. Returns an error if the server cannot be started, or supports
-/// none of the revisions.
+/// has violated a rule, or has exited or closed its stdout during a check. Returns an error if the server cannot be
+/// started, or supports none of the revisions.
 pub(crate) fn check(arguments: &Arguments) -> Result<ExitCode, String> {
     let mut report = Report::default();
     let mut is_checked = false;
@@ -88,7 +88,7 @@ fn print_revision(revision: Revision, is_checked: bool, why: Option<&str>) {
 #[derive(Default)]
 struct Report {
     rows: BTreeMap<String, Row>,
-    /// Whether the server has exited before the end of a check.
+    /// Whether the server has exited, or closed its stdout, before the end of a check.
     is_interrupted: bool,
 }
 
@@ -99,8 +99,8 @@ struct Row {
 }
 
 impl Report {
-    /// Adds the violations of the server. Violations that differ only in their id or revision are one row. Lines that
-    /// are not JSON are one row, which shows the first of these lines. The same applies to lines that are not UTF-8.
+    /// Adds the violations of the server. Violations with the same rule, method and text are one row. Lines that are
+    /// not JSON are one row, which shows the first of these lines. The same applies to lines that are not UTF-8.
     fn add(&mut self, violations: Vec<Violation>) {
         for violation in violations {
             if violation.sender != Sender::Server {
