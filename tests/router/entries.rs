@@ -34,10 +34,15 @@ fn review(_: File<'_>) -> &'static str {
 
 const SIZE: u64 = 4096;
 
+/// Has parameters with a comma between them.
+const fn no_members<const A: u8, const B: u8>() -> &'static str {
+    "{}"
+}
+
 #[resource(
     "device://log",
     icons = ICONS,
-    meta = "{}",
+    meta = no_members::<1, 2>(),
     annotations = Annotations::new().audience(&[Role::User]).priority(Decimal::new(5, -1)),
     size = SIZE,
 )]

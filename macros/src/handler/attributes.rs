@@ -3,6 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::meta::ParseNestedMeta;
+use syn::parse::discouraged::Speculative;
 use syn::parse::{ParseStream, Parser};
 use syn::{Expr, Ident, LitBool, LitStr, Path, Result, Token};
 
@@ -115,10 +116,17 @@ impl HandlerAttributes {
     }
 }
 
-/// Parses `= …` up to the next comma. Takes tokens, not an expression of `syn`, because features that other crates
-/// enable decide whether `syn` parses array expressions.
+/// Parses `= …`: an expression, or else the tokens up to the next comma. Features that other crates enable decide
+/// whether `syn` parses array expressions.
 fn parse_constant(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
     let input = meta.value()?;
+    let ahead = input.fork();
+    if let Ok(value) = ahead.parse::<Expr>()
+        && (ahead.is_empty() || ahead.peek(Token![,]))
+    {
+        input.advance_to(&ahead);
+        return Ok(value.into_token_stream());
+    }
     let value = take_until(input, |input| input.peek(Token![,]))?;
     if value.is_empty() { Err(input.error("expected a constant")) } else { Ok(value) }
 }

@@ -69,7 +69,9 @@ impl HttpPump<'_> {
             if self.receive(http, server, read, now()).is_err() || self.is_lost(http) {
                 return HttpStatus::Closed;
             }
-            if has_timed_out {
+            // After the end of the input, only the caller or a later write can make progress.
+            let cannot_read = self.has_ended && self.fed == self.filled && !has_sent;
+            if has_timed_out || cannot_read {
                 return status;
             }
         }

@@ -324,6 +324,8 @@ impl HttpExchanges {
                 self.refusals.clear();
                 self.responses = SentResponses::default();
                 self.is_lost = true;
+                // Without a refused request, the owner does not know yet that the session is lost: do not wait.
+                self.lost_until = refused.is_none().then_some(Millis::ZERO);
                 let failure = HttpFailure::session_lost(&self.endpoint.url, status);
                 self.closed = refused.map(|stream| (stream, Some(failure)));
             }
