@@ -190,6 +190,20 @@ fn restart_is_reported_before_new_client_and_lost_requests() {
     assert_eq!(heard, ["connected", "ready", "restarted", "connected", "answered"]);
 }
 
+/// Creates a server of `2025-11-25` after its handshake, with a transmit buffer of this many bytes.
+fn ready_server(size: usize) -> Server<'static> {
+    let mut server = Server::new(&CONFIG, Buffer::grown(1024), vec![0; size].leak()).unwrap();
+    let initialize = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}}\n",
+        hello("2025-11-25")
+    );
+    for line in [&initialize, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"] {
+        feed(&mut server, Millis(0), line.as_bytes());
+        run_until_idle(&mut server, &mut Vec::new());
+    }
+    server
+}
+
 #[test]
 fn changes_faster_than_output_alternate_with_responses() {
     let requests: String =
@@ -199,15 +213,7 @@ fn changes_faster_than_output_alternate_with_responses() {
     let expected =
         [change, change, &response(7), change, &response(8), change, &response(9), change, change].concat();
     for size in [1024, 65536] {
-        let mut server = Server::new(&CONFIG, Buffer::grown(1024), vec![0; size].leak()).unwrap();
-        let initialize = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}}\n",
-            hello("2025-11-25")
-        );
-        for line in [&initialize, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"] {
-            feed(&mut server, Millis(0), line.as_bytes());
-            run_until_idle(&mut server, &mut Vec::new());
-        }
+        let mut server = ready_server(size);
         feed(&mut server, Millis(0), requests.as_bytes());
         let mut output = Vec::new();
         for step in 0..1000 {
@@ -223,15 +229,7 @@ fn changes_faster_than_output_alternate_with_responses() {
 #[test]
 fn notifications_faster_than_output_alternate_with_responses() {
     for only_if_writable in [false, true] {
-        let mut server = Server::new(&CONFIG, Buffer::grown(1024), vec![0; 1024].leak()).unwrap();
-        let initialize = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}}\n",
-            hello("2025-11-25")
-        );
-        for line in [&initialize, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"] {
-            feed(&mut server, Millis(0), line.as_bytes());
-            run_until_idle(&mut server, &mut Vec::new());
-        }
+        let mut server = ready_server(1024);
         let requests: String =
             (7..10).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")).collect();
         let mut output = Vec::new();
